@@ -356,7 +356,7 @@ def _counts(wiring: Wiring, design: Design) -> Iterator[str]:
         else np.zeros(len(cable_types), dtype=np.int64)
     )
     for built in design.fabrics:
-        if built.plan.switchless:
+        if built.attachment is None:
             continue
         for links in built.fabric.links:
             listed = sum(

@@ -30,7 +30,7 @@ from bomgen.cabling.devices import (
 from bomgen.cabling.patch_panels import route_over_panels
 from bomgen.cabling.types import COLUMNS, CableType, Column, Wiring
 from bomgen.core.provenance import require
-from bomgen.design.assembly import BuiltFabric, Design
+from bomgen.design.assembly import BuiltFabric, Design, protocol_of
 from bomgen.fabric.links import HOST, LinkTable, PortSpread, count_up, enumerate_links
 from bomgen.optics.cages import UPLINK, Socket, name_sockets
 from bomgen.optics.compatibility import Medium
@@ -119,9 +119,12 @@ class _WiringBuilder:
     def wiring(self) -> Wiring:
         servers = int(self.design.sizing.servers.value) if self.design.sizing.servers else 0
         for built in self.design.fabrics:
-            if built.plan.switchless or built.attachment is None:
+            if built.attachment is None:
                 continue
             server_end = self._server_ports(built)
+            if built.plan.switchless:
+                self._pair(built, server_end)
+                continue
             tables = list(enumerate_links(built.fabric, _port_spread(built), servers))
             of_servers = next(table for table in tables if table.ends[0] == "server")
             placed = [
@@ -140,6 +143,17 @@ class _WiringBuilder:
             places=locate_devices(self.design, self.machines, site, self.racks) if site and self.racks else None,
             **columns,
         )
+
+    def _pair(self, built: BuiltFabric, server_end: NamedPorts) -> None:
+        """Add the links between the ports of two servers."""
+        for kind, ends in built.plan.declared.connect(built.fabric, None):
+            lower, lower_port, upper, upper_port = (np.array(column, dtype=np.int64) for column in ends)
+            first = self.machines.servers.start
+            below, above = (
+                _plugged(self.names, device + first, port, server_end)
+                for device, port in ((lower, lower_port), (upper, upper_port))
+            )
+            self._add(built, kind.name, built.interconnect.groups_of_kind(kind.name)[0], below, above)
 
     def _server_ports(self, built: BuiltFabric) -> NamedPorts:
         attached = built.attachment
@@ -261,9 +275,8 @@ class _WiringBuilder:
             yield main, np.flatnonzero(rest)
 
     def _add(self, built: BuiltFabric, kind: str, link_group: LinkGroup, below: End, above: End) -> None:
-        links = next(links for links in built.fabric.links if links.kind == kind)
         number = len(self.cable_types)
-        protocol = require_tier(built, links.ends[1]).switch.protocol
+        protocol = protocol_of(built.plan, self.design.plan)
         per_cage = (below.per_cage, above.per_cage)
         rate = int(link_group.rate_gbps.value)
         self.cable_types.append(

@@ -541,6 +541,8 @@ class Catalog:
             raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}", fits)
         if fits:
             return self.find_original(kind, min(fits))
+        if kind == "gpu" and wanted in self.ids(SERVER):
+            raise UnknownPart(kind, name, lambda: f"it is a server; write `server: {wanted}`")
         raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
 
 

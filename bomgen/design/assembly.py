@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, named_length
-from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server, Switch
+from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
@@ -27,7 +27,7 @@ from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, 
 from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
 from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
-from bomgen.plan.fabric_demand import ADDED, USUAL, Attachment
+from bomgen.plan.fabric_demand import ADDED, ETHERNET, USUAL, Attachment, compute_protocols
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug, switches_of
 from bomgen.site import facility
 from bomgen.site.facility import Facility
@@ -416,8 +416,7 @@ def _build_fabric(
         message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
         raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
     if fabric.switchless:
-        direct = fabric_demand.build_direct(fabric, cluster, nodes)
-        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), zero_nics(), (), (), None)
+        return _build_direct(fabric, plan, nodes, parts, attached.get(fabric.name))
     above = next((other for other in plan.fabrics if fabric.uplink and other.name == fabric.uplink.fabric), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
@@ -432,6 +431,17 @@ def _build_fabric(
             if most or other.fabric.switches.value < found.fabric.switches.value:
                 found = other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
+
+
+def _build_direct(
+    fabric: FabricPlan, plan: Plan, nodes: Figure, parts: PartsLookup, attached: Attachment | None
+) -> BuiltFabric:
+    direct = fabric_demand.build_direct(fabric, plan.cluster, nodes, attached)
+    if attached is None:
+        return BuiltFabric(fabric, None, direct, Interconnect((), (), ()), zero_nics(), (), (), None)
+    connected = _connect(direct, fabric, (), FabricContext(plan, nodes, parts, attached))
+    nics, per_gpu = nics_of_servers(nodes, attached.nics_per_server), _gpu_links(fabric, plan, attached, direct)
+    return BuiltFabric(fabric, attached, direct, connected, nics, (), (), per_gpu)
 
 
 def _build_with_cages(fabric: FabricPlan, context: FabricContext) -> BuiltFabric:
@@ -588,7 +598,7 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
     request = PartsRequest(
         built,
         context.servers,
-        server_cage(context.plan, attached, fabric.tier_plans["leaf"].switch),
+        server_cage(context.plan, attached, protocol_of(fabric, context.plan)),
         [_attached_hosts(host) for host in context.hosts],
         rows,
         fitted,
@@ -598,11 +608,17 @@ def _connect(built: Fabric, fabric: FabricPlan, fitted: tuple[FittedTier, ...], 
     return count_parts(request, fabric.links)
 
 
-def server_cage(plan: Plan, attached: Attachment, leaf: Switch) -> Cage:
-    """Return the cage of a server, or of the NIC that is bought for it, with the protocol of the leaf."""
+def protocol_of(fabric: FabricPlan, plan: Plan) -> str | None:
+    """Return the protocol of the links of servers: that of the leaves, else that which the servers usually speak."""
+    leaf = fabric.tier_plans.get("leaf")
+    return leaf.switch.protocol if leaf else next(iter(compute_protocols(plan.cluster)), ETHERNET)
+
+
+def server_cage(plan: Plan, attached: Attachment, protocol: str | None) -> Cage:
+    """Return the cage of a server, or of the NIC that is bought for it, with the protocol of its links."""
     holder = attached.bought or plan.cluster.server or plan.cluster.gpu
     vendor, links = attached.bought.identity.vendor if attached.bought else None, int(attached.ports_per_cage.value)
-    return Cage(SERVER, attached.cage, links, leaf.protocol, holder.identity.name, vendor=vendor)
+    return Cage(SERVER, attached.cage, links, protocol, holder.identity.name, vendor=vendor)
 
 
 def rebuild_fabric(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> BuiltFabric | None:

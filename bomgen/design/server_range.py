@@ -63,7 +63,7 @@ from bomgen.optics.connect import CAGES
 from bomgen.optics.uses import AdapterUse, CableUse, ModuleUse
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import Attachment
-from bomgen.plan.types import OUT_OF_BAND, FabricPlan, Plan, Site
+from bomgen.plan.types import OUT_OF_BAND, PAIR, FabricPlan, Plan, Site
 from bomgen.site.facility import Facility, at_ends, count_other_racks, count_racks, sum_of_all_power, with_rack_ranges
 from bomgen.site.rack_loads import SiteContents
 from bomgen.site.racks import Equipment, Warnings, power_of, servers_of_rack, sum_of_racks
@@ -212,7 +212,8 @@ def design_range(
 
     Also returns the rows for which `design` raises Infeasible: no fabric has the ports. Others are not covered.
     """
-    few = max(_servers_of_one_rack(plan), *(fabric.special_servers for fabric in plan.fabrics), 0)
+    special = (fabric.special_servers for fabric in plan.fabrics)
+    few = max(_servers_of_one_rack(plan), PAIR if plan.pair else 0, *special)
     servers = {row: count for row, count in servers.items() if count > few}
     if not servers or not _is_covered(plan):
         return [], []
@@ -385,7 +386,7 @@ def _list_ends(planes: _Planes, context: _RangeContext) -> Iterator[_Ends]:
     for kind in LINK_KINDS[: max((len(counts.tiers) for counts in planes.counts.values()), default=0)]:
         rate = demand.rates[kind.name]
         lower, upper = (
-            server_cage(context.plan, context.attached, switches["leaf"])
+            server_cage(context.plan, context.attached, switches["leaf"].protocol)
             if end == SERVER
             else cage_of(switches[end], end, rate)
             for end in kind.ends

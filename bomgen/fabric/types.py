@@ -86,6 +86,8 @@ class DirectDemand(NamedTuple):
     """Dimensions of a whole pod, where published."""
     options: Mapping[str, Figure | tuple[Figure, ...]]
     """The options in the plan under the name of the topology, by the keys of its `OPTIONS`."""
+    ports: Figure | None = None
+    """Ports of a server that is cabled to others; None: the links are part of the nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +322,8 @@ class Topology:
     """The option with the number of endpoints of a leaf; None: plans set it at `leaf.downlinks`."""
     switchless: bool = False
     """Whether it connects nodes directly, for a DirectDemand."""
+    cabled: bool = False
+    """Whether these are servers, whose NICs are joined by cables that are bought."""
     one_switch: bool = False
     """Whether it never has more than one switch."""
     has_rails: bool = False
@@ -406,7 +410,7 @@ def link_kinds() -> dict[str, LinkKind]:
     found: dict[str, LinkKind] = {}
     topologies_of = Counter[str]()
     for each in describe_topologies():
-        for kind in () if each.switchless else each.link_kinds:
+        for kind in () if each.switchless and not each.cabled else each.link_kinds:
             if found.setdefault(kind.name, kind) != kind:
                 raise ValueError(f"the topology {each.name} declares {kind.name} links unlike another one")
             topologies_of[kind.name] += 1

@@ -241,7 +241,7 @@ class _PartCounter:
 
     def _count_kind(self, kind: _Kind) -> None:
         links = kind.links
-        if links.ends[0] == SERVER:
+        if links.ends[0] == SERVER and not links.within_tier:
             self.leaf_shares[links.kind] = self._share_leaves(kind)
         self._modules(kind)
         described: list[Medium | None] = []
@@ -401,6 +401,8 @@ class _PartCounter:
         if cable is None or cable.links.value == 1:
             return cables_of_links(group.links)
         lower, upper = kind.links.ends
+        if lower == upper == SERVER:
+            return cables_of_plugs(machine_modules(group.machines, cable.links), BOTH_ENDS)
         if group.medium is not None and group.medium.splits_at_lower_end:
             return (
                 machine_modules(group.machines, cable.links)

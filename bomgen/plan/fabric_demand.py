@@ -93,7 +93,8 @@ def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
     `bmc_gbps` is the rate of a management port. Raises PlanErrors when neither plan nor catalogue gives the number and
     rate of ports.
     """
-    attached = {fabric.name: attach(fabric, plan.cluster, bmc_gbps) for fabric in plan.fabrics if not fabric.switchless}
+    to_servers = (fabric for fabric in plan.fabrics if fabric.attaches_servers)
+    attached = {fabric.name: attach(fabric, plan.cluster, bmc_gbps) for fabric in to_servers}
     _check_own_ports(plan, attached)
     used: Figure | None = None
     for fabric in plan.fabrics:  # fabrics for storage and in-band share NICs of several ports
@@ -429,22 +430,24 @@ def _build_planes(fabric: FabricPlan, attached: Attachment, whole: Demand) -> Fa
     return combine_planes(build_fabric(topology, of_plane), planes, whole)
 
 
-def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure) -> Fabric:
+def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure, attached: Attachment | None) -> Fabric:
     """Return the fabric of a topology without switches.
 
     Raises Infeasible when there is none, or its links are faster than their ends, and PlanErrors without a rate.
     """
     gpu = cluster.gpu
-    rate = fabric.link_gbps or gpu.pod_link_gbps
+    rate = fabric.link_gbps or (attached.port_gbps if attached else gpu.pod_link_gbps)
     if rate is None:
         message = f"the link rate of the {fabric.topology.value} is unknown; set `link:`, for example 400G"
         raise refusal(fabric, message, "unknown-rate")
-    port = fabric.nic.port_gbps if fabric.nic else gpu.pod_link_gbps or own_port_gbps(cluster)
+    of_nic = attached or fabric.nic
+    port = of_nic.port_gbps if of_nic else gpu.pod_link_gbps or own_port_gbps(cluster)
     most = port.value if port else MAX_GBPS
     if rate.value > most:
         carries = f"a port at their ends carries {most}" if port else f"no port is faster than {most}"
         raise Infeasible(f"links of {rate.value} Gb/s; {carries} Gb/s: at most {most}", because=rate, rule="rate")
-    demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options)
+    ports = attached.ports_per_server if attached else None
+    demand = DirectDemand(nodes, rate, gpu.pod_chips, gpu.pod_dimensions, fabric.options, ports)
     return build_fabric(str(fabric.topology.value), demand)
 
 

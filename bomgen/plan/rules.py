@@ -115,7 +115,7 @@ def cluster_size(plan: Plan, source: Source) -> Iterator[Problem]:
             text = f"{name} sets the size to the largest that fits, and so does {first}; keep one"
             yield _at(plan, bound, text, "one-of", f"cluster.{name}")
     if cluster.racks and server and not server.trays:
-        text = f"a {server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
+        text = f"{server.identity.name} is sold individually, not by the rack; set `servers` or `gpus`"
         yield _at(plan, cluster.racks, text, "whole-racks", "cluster.racks")
     if server and server.gpu and not gpu.inline and server.gpu != gpu.id:
         text = (

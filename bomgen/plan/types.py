@@ -18,6 +18,8 @@ ESTIMATE = "estimate"
 """The word for a goodput that is estimated."""
 DATA = "data"
 """The word for attention whose requests are distributed over the GPUs of a replica."""
+PAIR = 2
+"""Servers that are joined port to port where the plan has no compute fabric."""
 COUNTED, LEFT_OUT = "counted", "left_out"
 ACTIVATIONS, OPTIMIZER = "activations", "optimizer"
 """Parts of the training state that may be kept in host memory."""
@@ -645,6 +647,11 @@ class FabricPlan(NamedTuple):
         return self.declared.switchless
 
     @property
+    def attaches_servers(self) -> bool:
+        """Return whether it has links to the NICs of servers."""
+        return not self.switchless or self.declared.cabled
+
+    @property
     def special_servers(self) -> int:
         """Return the most servers for which a default has another form, or is not built."""
         below = self.otherwise.special_servers if self.otherwise else 0
@@ -792,6 +799,8 @@ class Plan(NamedTuple):
     """Default fabrics that so few servers do not need."""
     no_compute: Mark | None = None
     """Where the plan says that there is no compute fabric."""
+    pair: FabricPlan | None = None
+    """The links that join two servers then; None where they cannot be joined."""
     groups: tuple[ServerGroup, ...] = ()
     """Servers of other kinds on the fabrics."""
     digits: Mapping[str, int] = {}

@@ -19,7 +19,7 @@ from bomgen.design.assembly import BuiltFabric, Design, count_separate_parts
 from bomgen.fabric.ports import links_of_port, split_otherwise
 from bomgen.fabric.types import SERVER_LEAF, link_kinds, tiers_in_words
 from bomgen.plan import fabric_demand
-from bomgen.plan.fabric_demand import SINGLE, USUAL, own_port_gbps
+from bomgen.plan.fabric_demand import SINGLE, USUAL
 from bomgen.plan.types import COMPUTE, STORAGE, Inference, Reinforcement, StorageServers, Training
 from bomgen.pricing.bill import Bill
 from bomgen.sizing.servers import MAX_GPUS, gpu_with_host
@@ -37,8 +37,6 @@ INFINIBAND = "infiniband"
 """The protocol whose links require a subnet manager."""
 STARVED = Fraction(1, 2)
 """Minimum network to PCIe bandwidth per GPU; published designs have 0.78 (400 of 512 Gb/s, 200 of 256 Gb/s)."""
-PAIR = 2
-"""Servers that can be joined port to port."""
 BOLD_MFU = Fraction(7, 10)
 """Maximum plausible MFU; published runs reach 65 % (MaxText, Llama 2 70B, 512 TPU v5p), 51 % over the full run."""
 
@@ -328,13 +326,11 @@ def _nic_slots(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
 
 @rule
 def _servers_not_connected(designed: Design) -> Iterator[Problem]:
-    """Yield a warning about several servers without a compute fabric; two can be joined port to port."""
-    plan, servers, server = designed.plan, designed.sizing.servers, designed.plan.cluster.server
+    """Yield a warning about several servers without a compute fabric."""
+    plan, servers = designed.plan, designed.sizing.servers
     if plan.no_compute is None or servers is None or servers.value == 1:
         return
-    gbps, text = own_port_gbps(plan.cluster), message("servers-not-connected", servers=servers.value)
-    if servers.value == PAIR and server and server.compute and gbps:
-        text = message("port-to-port", cables=server.compute.count.value, rate=gbps.value)
+    text = message("servers-not-connected", servers=servers.value)
     yield Problem(plan.no_compute, "warning", text, "not-connected", "fabrics.compute")
 
 

@@ -132,8 +132,8 @@ def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Mapping[str, At
     for cards in range(least, usual):
         each = Figure(cards, "GPUs", Assumed(message("cards-of-server"), why, (), "high", chosen=True))
         filled = plan._replace(cluster=plan.cluster._replace(server=with_cards(each)))
-        attached_to_filled = attachments(filled, bmc_gbps)
         with suppress(Infeasible, PlanErrors):
+            attached_to_filled = attachments(filled, bmc_gbps)
             sized_again = size_cluster(filled, attached_to_filled)
             if require(sized_again.servers, "servers are counted").value <= servers:
                 return filled, attached_to_filled, sized_again

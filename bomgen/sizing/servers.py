@@ -98,8 +98,8 @@ def count_servers(
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
             fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
             units = "compute trays" if server.trays else f"{server.identity.name} servers"
-            whole = f"{units} ({server.gpus.value} GPUs each)"
-            message = f"{cluster.gpus.value} GPUs is not a whole number of {whole}; use {fits}"
+            each = server.gpus.value
+            message = f"{units} have {each} GPUs each, and {cluster.gpus.value} is not a multiple of {each}; use {fits}"
             raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
         return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
     if required is None:
@@ -174,7 +174,7 @@ def _check_whole_racks(cluster: Cluster, server: Server) -> None:
         return
     whole = ceil(servers.value / trays.value)
     message = (
-        f"{servers.value} servers are compute trays, of which a {server.identity.name} has {trays.value}; write "
+        f"`servers: {servers.value}` counts compute trays, of which a {server.identity.name} has {trays.value}; write "
         f"`racks: {servers.value}` for that many racks, or `servers: {whole * trays.value}` for the trays of "
         f"{_racks(whole)}"
     )

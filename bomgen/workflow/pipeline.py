@@ -28,8 +28,9 @@ from bomgen.plan import rules
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
+from bomgen.plan.fabric_demand import attachments
 from bomgen.plan.schema import split
-from bomgen.plan.types import COMPUTE, Installed, Place, Plan
+from bomgen.plan.types import COMPUTE, PAIR, Installed, Place, Plan
 from bomgen.pricing.alternatives import (
     alternative_problems,
     drop_alternatives,
@@ -195,8 +196,12 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
     """
     try:
         report_stage("sizes")
-        plan, attached, sizing = size_with_cards(plan, catalog.assumption("bmc-port-rate"))
+        bmc_gbps = catalog.assumption("bmc-port-rate")
+        plan, attached, sizing = size_with_cards(plan, bmc_gbps)
         servers = sizing.servers
+        if plan.pair and servers and servers.value == PAIR:
+            plan = plan._replace(fabrics=(plan.pair, *plan.fabrics), no_compute=None)
+            attached = attachments(plan, bmc_gbps)
         needless = [
             fabric
             for fabric in plan.fabrics

@@ -35,6 +35,7 @@ from bomgen.xray.lines import (
     Servers,
     count_network,
     count_rj45_ports,
+    joins_servers,
     list_scopes,
     summarise_servers,
 )
@@ -334,6 +335,9 @@ def _inspect(bill: SentBill, designs: Designs) -> Inspection:
         scope = scope._replace(free=free, assumed=assumed)
         if scope.role == OUT_OF_BAND:
             findings += check_management(scope)
+            claimed.update((cluster, line.mark) for line in scope.own)
+            continue
+        if joins_servers(scope.own):
             claimed.update((cluster, line.mark) for line in scope.own)
             continue
         if not any(line.kind in NETWORK or "switch" in line.kinds for line in scope.lines):

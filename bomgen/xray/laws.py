@@ -26,7 +26,7 @@ from bomgen.reading.bill_columns import SheetCable
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
 from bomgen.reading.quote_workbook import name_cell
-from bomgen.xray.lines import SERVER_LEAF
+from bomgen.xray.lines import SERVER_LEAF, joins_servers
 
 Severity = Literal["error", "doubt", "unknown"]
 SEVERITIES: tuple[Severity, ...] = ("error", "doubt", "unknown")
@@ -218,6 +218,8 @@ class ConsistencyChecks:
 
     def _no_switch(self, lines: Sequence[SentLine]) -> Iterator[Finding]:
         first = next((line for line in lines if line.kind in ("transceiver", "cable")), None)
+        if joins_servers(lines):
+            return
         if first and first.place.fabric:
             yield at_line("error", first, "no-switch", weight=LIKELY, fabric=first.place.fabric)
         elif first:

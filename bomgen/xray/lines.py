@@ -19,7 +19,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.yaml_source import read
 from bomgen.design.assembly import Design
 from bomgen.fabric import types as fabric_types
-from bomgen.fabric.types import link_kinds, topology
+from bomgen.fabric.types import SERVER, link_kinds, topology
 from bomgen.optics.compatibility import RJ45, accepts, rules
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE
@@ -352,6 +352,11 @@ def kind_between(lower: str, upper: str, topology_name: str | None = None) -> st
     """Return the name of the kind of link between two tiers, of any topology or of one."""
     kinds = topology(topology_name).link_kinds if topology_name else link_kinds().values()
     return next((kind.name for kind in kinds if kind.ends == (lower, upper)), "")
+
+
+def joins_servers(lines: Iterable[SentLine]) -> bool:
+    """Return whether some lines are the modules and cables between servers that no switch connects."""
+    return any(line.place.links == kind_between(SERVER, SERVER) for line in lines)
 
 
 def sum_pieces(lines: Iterable[SentLine]) -> int:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 from compute_defaults import CSV, Choice, as_csv, choices
 
 import bomgen
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
+from bomgen.cli.command import main
 
 NO_SERVER = {
     *("k80", "mi430x", "mi440x", "p100-sxm2", "rubin-cpx", "v100-sxm2-16", "v100-sxm2-32"),
@@ -86,20 +91,42 @@ def test_a_nic_of_the_plan_decides_on_the_switch() -> None:
     assert {line["part"] for line in bomgen.build(plan).lines if line["category"] == "switch"} == {"qm9700"}
 
 
-def test_compute_none_is_no_compute_fabric() -> None:
-    """Nothing is bought for it, and no other network changes."""
-    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 2}}
+@pytest.mark.parametrize(
+    ("gpu", "modules", "nics"), [("h100-sxm", 8, 0), ("l40s", 8, 4), ("b300-sxm", 16, 0), ("rtx4090", 0, 2)]
+)
+def test_two_servers_are_joined_port_to_port(gpu: str, modules: int, nics: int) -> None:
+    """One cable a rail, in twin-port modules, single ones or none, is on the bill, in the cable list and the quote."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": gpu, "servers": 2}, "site": {"layout": "auto"}}
     built = bomgen.build({**plan, "fabrics": {"compute": "none", "in_band": "default"}})
-    assert {line["fabric"] for line in built.lines if line["fabric"]} == {"in_band"}
-    [warning] = [problem for problem in built.warnings if problem.rule == "not-connected"]
-    assert "8 cables of 400 Gb/s" in warning.message
-    assert b"; no compute network" in built.files("md")["quote.md"]
+    bought = Counter[str]()
+    for line in built.lines:
+        if line["fabric"] == "compute":
+            bought[line["category"]] += line["quantity"]
+    links = built.data["fabrics"]["compute"]["links"]["server-server"]
+    assert (bought["transceiver"], bought["nic"], bought["cable"]) == (modules, nics, links)
+    rows = [row for row in built.wiring() if row["fabric"] == "compute"]
+    assert [(row["a_device"], row["b_device"]) for row in rows] == [("server-01", "server-02")] * links
+    assert all(row["a_port"] == row["b_port"] for row in rows)
+    assert b"both servers joined port to port" in built.files("md")["quote.md"]
+    assert not [problem for problem in built.warnings if problem.rule == "not-connected"]
 
 
-def test_more_servers_cannot_be_joined_port_to_port() -> None:
-    """The warning says that they are not connected."""
-    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 3}, "fabrics": {"compute": "none"}}
-    assert [problem.rule for problem in bomgen.check(plan)].count("not-connected") == 1
+def test_the_bill_of_two_servers_is_consistent(tmp_path: Path) -> None:
+    """An x-ray of it misses no switch."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 2}, "fabrics": {"compute": "none"}}
+    sent = tmp_path / "bom.csv"
+    sent.write_bytes(bomgen.build(plan).files("csv")["bom.csv"])
+    shown = CliRunner().invoke(main, ["xray", str(sent)], catch_exceptions=False)
+    assert "Nothing on it contradicts the rest." in shown.output
+
+
+def test_more_servers_are_not_joined_port_to_port() -> None:
+    """The warning says that they are not connected, and a topology that the plan names is refused."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 3}}
+    alone = {**plan, "fabrics": {"compute": "none"}}
+    assert [problem.rule for problem in bomgen.check(alone)].count("not-connected") == 1
+    with pytest.raises(bomgen.PlanErrors, match="joins two servers, not 3"):
+        bomgen.build({**plan, "fabrics": {"compute": {"topology": "port-to-port"}}})
 
 
 def test_one_server_says_why_it_has_no_compute_fabric() -> None:

@@ -245,6 +245,10 @@ def describe_cluster(writer: Writer) -> str:
     if design.plan.left_out or design.plan.no_compute:
         said.append(word("quote-headline-no-fabric"))
     for built in design.fabrics:
+        if built.plan.switchless and built.attachment:
+            links = built.fabric.links[0]
+            counts = {"links": number(links.count.value), "rate": number(links.rate_gbps.value)}
+            said.append(word("quote-headline-port-to-port", **counts))
         if built.plan.role == COMPUTE and built.fabric.tiers:
             said.append(
                 word(

@@ -83,7 +83,7 @@ class _Labels:
         firsts, stems, fabrics = list[int](), list[str](), list[str]()
         for place in np.flatnonzero(np.diff(wiring.cable_type, prepend=-1)):
             cable_type = wiring.cable_types[wiring.cable_type[place]]
-            stem = f"{codes[cable_type.fabric]}-{link_kinds()[cable_type.kind].code}-"
+            stem = f"{codes.get(cable_type.fabric, cable_type.fabric)}-{link_kinds()[cable_type.kind].code}-"
             if not stems or stems[-1] != stem:
                 firsts.append(int(wiring.piece[place]))
                 stems.append(stem)

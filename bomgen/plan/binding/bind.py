@@ -22,7 +22,15 @@ from bomgen.core.provenance import Figure, Given, constant, formula
 from bomgen.core.safety import quote as quoted
 from bomgen.core.units import MAX_QUOTED, MONEY, minor_units, parse
 from bomgen.core.yaml_source import Source
-from bomgen.plan.binding.fabrics import bought_once, built, converged, fabric, plug_of, with_ethernet_planes
+from bomgen.plan.binding.fabrics import (
+    bought_once,
+    built,
+    converged,
+    fabric,
+    pair_of_servers,
+    plug_of,
+    with_ethernet_planes,
+)
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.storage import storage
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
@@ -343,6 +351,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         optics=root.below("optics").setting("prefer"),
         complete_order=root.below("order").is_set("complete"),
         no_compute=no_compute,
+        pair=pair_of_servers(listed, no_compute, bought),
         groups=groups,
     )
     if problems or bought is None:

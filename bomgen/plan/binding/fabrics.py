@@ -110,6 +110,15 @@ def fabric(
     return default._replace(least_servers=least)
 
 
+def pair_of_servers(fabrics: PlanSection, mark: Mark | None, bought: Cluster | None) -> FabricPlan | None:
+    """Return the fabric that joins two servers where the plan rules out compute switches at `mark`; None: it cannot."""
+    server = bought.server if bought else None
+    if mark is None or bought is None or server is None or server.compute is None or own_port_gbps(bought) is None:
+        return None
+    section = _assumed_section(fabrics, COMPUTE, fabrics.catalog.find("assumption", "fabric-port-to-port"))
+    return _read_fabric(section, fabrics, COMPUTE, COMPUTE, mark, ())
+
+
 def _read_fabric(
     section: PlanSection,
     fabrics: PlanSection,
@@ -164,7 +173,7 @@ def _read_fabric(
         pdu_ports=_management_ports(section, role, "pdu"),
         machine_ports=_management_ports(section, role, "machine"),
         uplink=_uplink(section, fabrics, kind, shared),
-        links={kind.name: _link(links.below(kind.name), kind, mark) for kind in link_kinds().values()},
+        links={each.name: _link(links.below(each.name), each, mark) for each in link_kinds().values()},
         declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
