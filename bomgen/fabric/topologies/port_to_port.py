@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import Figure, formula, product, require
+from bomgen.core.provenance import Figure, constant, product, require, sum_of
 from bomgen.fabric.types import SERVER, Connections, DirectDemand, Fabric, LinkKind, Links, NodeGrid, Topology
 
 NAME = "port-to-port"
@@ -27,30 +27,14 @@ SERVER_SERVER = LinkKind(
 
 bisection_of_pair = product("bisection_of_pair", "Gb/s", "ports", "link_gbps")
 """Bandwidth between the two servers."""
-
-
-@formula("links")
-def links_of_pair(ports: int) -> int:
-    """Links between two servers: one per port of each."""
-    return ports
-
-
-@formula("links")
-def one_hop() -> int:
-    """Links between two servers that are joined directly."""
-    return 1
-
-
-@formula("tiers")
-def no_tiers() -> int:
-    """Tiers of two servers that are joined directly."""
-    return 0
-
-
-@formula("switches")
-def no_switches() -> int:
-    """Switches between two servers that are joined directly."""
-    return 0
+links_of_pair = sum_of("links_of_pair", "links", "ports")
+"""Links between two servers: one per port of each."""
+one_hop = constant("one_hop", "links", 1)
+"""Links between two servers that are joined directly."""
+no_tiers = constant("no_tiers", "tiers", 0)
+"""Tiers of two servers that are joined directly."""
+no_switches = constant("no_switches", "switches", 0)
+"""Switches between two servers that are joined directly."""
 
 
 def build(demand: DirectDemand) -> Fabric:
