@@ -21,7 +21,9 @@ from measuring import BOMGEN, CHECKOUT, Failed, run
 from results import Result
 
 from bomgen.catalog.files import Catalog
-from bomgen.sizing.prediction import measurements
+
+sys.path.append(str(CHECKOUT / "tools" / "fit"))
+from training_rows import MeasuredStep, read
 
 SCRIPTS = CHECKOUT / "benchmarks" / "peers"
 NAMES = {
@@ -378,7 +380,7 @@ def _predictions(folder: Path, command: tuple[str, ...]) -> Iterator[Pair]:  # n
 
 def _measured_steps(peer: str, folder: Path) -> Iterator[Pair]:
     """Steps that were measured, by the peer and by fits of bomgen that have not seen their clusters."""
-    measured, _ = measurements.read(Catalog())
+    measured, _ = read(Catalog())
     clusters = [cluster for group in MEASURED for cluster in group]
     asked = {"rows": [_asked(row) for row in measured if row.cluster in clusters], "efficiency": ASKED["efficiency"]}
     found = folder / "steps.json"
@@ -395,7 +397,7 @@ def _measured_steps(peer: str, folder: Path) -> Iterator[Pair]:
     )
 
 
-def _asked(row: measurements.MeasuredStep) -> dict[str, Any]:
+def _asked(row: MeasuredStep) -> dict[str, Any]:
     """A row as the peers are asked for it."""
     counts = {name: int(getattr(row.split, name)) for name in ("batch", "micro_batch", "tensor", "pipeline", "data")}
     shape = {name: int(row.fields[name]) for name in ("gpus", "layers", "hidden", "heads", "ffn", "vocab")}

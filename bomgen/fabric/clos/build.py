@@ -174,8 +174,8 @@ def _leaves(
     if s.rails_per_leaf > 1:
         ports_of_rail = d.rails_per_leaf or chosen("rails_per_leaf", "rails", lambda shape: shape.rails_per_leaf)
         rows = step("leaves_per_unit", "switches", d.rails // ports_of_rail, "Rows of leaves.")
-        per_unit = step("servers_per_unit", "servers", down // ports_of_rail, "Servers of a full leaf.")
-    per_unit = step("servers_per_unit", "servers", d.unit or per_unit)
+        per_unit = down // ports_of_rail
+    per_unit = d.unit or step("servers_per_unit", "servers", per_unit, "Servers of a full leaf.")
     rules = [
         *(divided_up(context.servers, per_unit), divided_up(attached, rows * down)),
         divided_up(attached + d.reserved_ports, rows * down),
