@@ -102,7 +102,7 @@ def test_an_unedited_workbook_gives_no_edit(path: Path) -> None:
     assert (found.differences, found.follows, found.files, found.problems) == ((), (), (), ())
 
 
-@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("name", few(EDITS, 2))
 def test_edits_are_applied_or_refused(applied: Applied, name: str) -> None:
     """The plan has the line that says it, and nothing else changes; or the reason is said."""
     wanted = EDITS[name]

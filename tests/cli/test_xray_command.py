@@ -46,7 +46,7 @@ def rival(tmp_path: Path) -> Path:
     return tmp_path / "rival.xlsx"
 
 
-@pytest.mark.long
+@pytest.mark.deep
 def test_five_errors_within_one_command(rival: Path) -> None:
     """It names all five at their lines, and writes the plan that the bill should have been."""
     plan = rival.with_name("rebuilt.yaml")

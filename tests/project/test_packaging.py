@@ -26,7 +26,7 @@ print(json.dumps([str(bomgen.core.resources.folder(name)) for name in ("schemas"
 """
 
 
-@pytest.fixture(scope="session", params=["wheel", "editable"])
+@pytest.fixture(scope="session", params=["wheel", pytest.param("editable", marks=pytest.mark.deep)])
 def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """A fresh environment with bomgen installed from either wheel, and a plan in its folder."""
     kind = request.param

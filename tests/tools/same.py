@@ -5,8 +5,8 @@ texts that may be reworded (`REWORDED`), and the digest of the cable list. The c
 `tests/corners/` and `tests/errors/` as they are at REV, and over random plans drawn with a fixed seed.
 
 With `--texts` nothing may be reworded: bom.json is compared whole, and so is what `bomgen explain` prints. With
-`--quick` the plans of `plans/` and some of `tests/corners/` are built, and what differs is shown; it is a failure only
-where a plan that was built is so no more, or where the program crashes.
+`--quick` varied plans of `plans/` and some of `tests/corners/` are built, and what differs is shown; it is a failure
+only where a plan that was built is so no more, or where the program crashes.
 
 The program is called through `bomgen.__main__` alone, so that any two layouts of the package can be compared.
 """
@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 sys.path[:0] = [str(TESTS)]
 
+from depth import VARIED_PLANS  # noqa: E402 - of the folder above
 from plan_cases import read_cases, write_plans  # noqa: E402 - of the folder above
 
 WORK = ROOT / "build" / "same"
@@ -40,7 +41,7 @@ CORNERS, ERRORS = "tests/corners", "tests/errors"
 PLAN_FOLDERS = ("plans", CORNERS, ERRORS)
 CASES = {CORNERS: "corners.yaml", ERRORS: "cases/*.yaml"}
 """By folder, the files that have its plans."""
-QUICK = 12
+QUICK = 30
 """One corner of so many is built with `--quick`."""
 COMMAND = "# $ bomgen "
 """The first line of a plan that is shown to another command than `build`; OUT is a folder to write into."""
@@ -118,7 +119,8 @@ def commands(corpus: Path, texts: bool, quick: bool) -> list[tuple[str, list[str
     if quick:
         built = [each for each in found if each[1][0] == "build"]
         corners = [each for each in built if each[0] == CORNERS]
-        return [*(each for each in built if each[0] == "plans"), *corners[::QUICK]]
+        varied = [each for each in built if each[0] == "plans" and {Path(word).stem for word in each[1]} & VARIED_PLANS]
+        return [*varied, *corners[::QUICK]]
     return found
 
 

@@ -91,6 +91,7 @@ def test_wrong_count_on_a_shared_line() -> None:
     assert (first.mark.line, first.code, first.pieces) == (at + 2, "few", -40)
 
 
+@pytest.mark.deep
 def test_spare_switch_among_the_pieces() -> None:
     """A spare switch is no doubt where modules and fibres have spares, too; without them its missing cords are one."""
     plan = {
@@ -112,6 +113,7 @@ def test_spare_switch_among_the_pieces() -> None:
     assert not {"few", "many"} & {each.code for each in look(rows).found.findings}
 
 
+@pytest.mark.deep
 def test_missing_modules_are_no_thinner_network() -> None:
     """64 of 384 modules are gone: what is missing is 64, not 32 with a ratio and 32 spare fibres."""
     rows = merge_rows(
