@@ -12,8 +12,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests that are marked `long` run there, too: without them `make test` takes a user at most six minutes of two idle cores.
 SELECTED := $(if $(CI),,-m 'not long')
 
-# Packages come from lock files: nothing is installed whose hash is not there, the build backend included.
-LOCKED = $(PIP) install --require-hashes $(foreach lock,build run $(1),--requirement requirements/$(lock).txt)
+# Packages come from lock files, which name all of them: nothing is installed whose hash is not there, the build backend
+# included. They are compiled as they are imported: much of them never is.
+LOCKED = $(PIP) install --no-deps --no-compile --require-hashes $(foreach lock,build run $(1),--requirement requirements/$(lock).txt)
 EDITABLE := $(PIP) install --no-deps --no-build-isolation --editable .
 
 # A stamp names the lock files whose packages the environment holds; it is renewed when one of them changes. On a
@@ -159,7 +160,7 @@ $(GENERATED): $(wildcard bomgen/data/*/*.yaml schemas/p*/*.json tools/*.py) sche
 
 $(INSTALLED_TOOLS): requirements/release.txt requirements/run.txt
 	$(PYTHON) -m venv $(TOOLS)
-	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes $(foreach lock,$^,--requirement $(lock))
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check --quiet install --no-deps --no-compile --require-hashes $(foreach lock,$^,--requirement $(lock))
 	@touch $@
 
 $(PEERS_AT)/%/.installed: benchmarks/peers/%.txt

@@ -68,8 +68,8 @@ OPEN = "Part number,Price,Price\ndgx-h100,300000,200000\nqm97000,25000,20000\n"
 TWO = "Part number,List price USD,Partner USD\ndgx-h100,300000,255000\nqm9700,25000,21000\n"
 """A list with a second column of prices, which its heading does not call so."""
 LANGUAGES = 2
-LEFT_OUT = () if DEEP else ("wall", "windows", "typing")
-"""Stories that are left to `make deep`: another width, other ends of lines, many builds at once."""
+LEFT_OUT = () if DEEP else ("wall", "windows", "typing", "share", "browsers")
+"""Stories that are left to `make deep`: another width, other ends of lines, many builds or browsers at once, links."""
 
 
 @pytest.fixture(scope="module")
@@ -342,6 +342,7 @@ def test_builds_that_are_overtaken_are_given_up(story):
     assert seen["servers"] == "12"
 
 
+@pytest.mark.deep
 def test_two_browsers_do_not_disturb_each_other(story):
     """While one searches, the other's edit shows at once; a search ends when it is stopped."""
     seen = story("browsers")
@@ -351,6 +352,7 @@ def test_two_browsers_do_not_disturb_each_other(story):
     assert seen["other"] == SEARCHED.replace("NAME", "browsers")
 
 
+@pytest.mark.deep
 def test_a_link_holds_the_plan(story, folder):
     """The link of one person opens at the page of another, and has no token; the report is a file without scripts."""
     seen = story("share")
