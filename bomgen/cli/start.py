@@ -21,6 +21,7 @@ from bomgen.cli.command import QUIET, complain, is_set, print_text
 from bomgen.cli.options import Output, option, proposed, root_option, show, talk_options, working_on, write_new_file
 from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
+from bomgen.core.jobs import defer_signals
 from bomgen.core.language import language
 from bomgen.documents.offers import offers_table
 from bomgen.pricing.price_book import INDICATIVE
@@ -196,8 +197,10 @@ def serve(place: str, port: int, no_browser: bool, root: str | None) -> None:
     except OSError as error:
         raise click.UsageError(f"cannot listen on {LOOPBACK}:{port}: {error.strerror}; choose another --port") from None
     print_text(f"{server.address}\n")
-    leading = None if no_browser else _write_leading_file(server.address)
+    leading = None
     try:
+        with defer_signals():  # so that a file that is there is known to be
+            leading = None if no_browser else _write_leading_file(server.address)
         if leading:
             Thread(target=_open_browser, args=(leading, server), daemon=True).start()
         server.serve_forever()
