@@ -33,7 +33,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 
-from bomgen.core.jobs import NEEDED_VARIABLES, PIPE, start_python
+from bomgen.core.jobs import PIPE, bare_environment, start_python
 from bomgen.documents.diff.data import Limit, exceeds, limit
 from bomgen.workflow.inputs import name_of
 from bomgen.workflow.plan_files import (
@@ -217,8 +217,7 @@ class Ended(NamedTuple):
 
 def bomgen(*arguments: str, folder: Path) -> Ended:
     """Run a command of bomgen in a folder, without colours and without what else is in the environment."""
-    kept = {name: os.environ[name] for name in (*NEEDED_VARIABLES, *KEPT) if name in os.environ}
-    environment = kept | {"NO_COLOR": "1"}
+    environment = bare_environment(*KEPT) | {"NO_COLOR": "1"}
     child = start_python(
         "bomgen.cli.command", "run", arguments, stderr=PIPE, folder=str(folder), environment=environment
     )

@@ -19,11 +19,9 @@ class _Modules(Mapping[Path, ast.Module]):
     """Modules by their files, each of which is parsed when a test first looks at it, not while tests are collected."""
 
     def __init__(self, paths: list[Path]) -> None:
-        self._paths = dict.fromkeys(paths)
+        self._paths = paths
 
     def __getitem__(self, path: Path) -> ast.Module:
-        if path not in self._paths:
-            raise KeyError(path)
         return _parse(path)
 
     def __iter__(self) -> Iterator[Path]:

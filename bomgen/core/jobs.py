@@ -94,6 +94,11 @@ def start_python(
     )
 
 
+def bare_environment(*more: str) -> dict[str, str]:
+    """Return the environment of a process that reads untrusted files: what Python needs, and `more` variables."""
+    return {name: os.environ[name] for name in (*NEEDED_VARIABLES, *more) if name in os.environ}
+
+
 def import_path() -> list[str]:
     """Return the import path of this process, without the current folder and the folder of its script.
 
@@ -306,8 +311,7 @@ def run_limited(
     with defer_signals() as let_through, TemporaryDirectory(prefix="bomgen-") as empty, TemporaryFile() as stdin:
         stdin.write(content)
         stdin.seek(0)
-        environment = {name: os.environ[name] for name in (*NEEDED_VARIABLES, *variables) if name in os.environ}
-        environment |= {"TMPDIR": empty}  # removed with what it leaves
+        environment = bare_environment(*variables) | {"TMPDIR": empty}  # removed with what it leaves
         process = start_python(module, "main", arguments, stdin=stdin, folder=empty, environment=environment)
         begun, clock = time.monotonic(), Timer(limits.wall_seconds, process.kill)
         with process:
