@@ -31,7 +31,16 @@ from bomgen.plan.fabric_demand import ADDED, ETHERNET, USUAL, Attachment, comput
 from bomgen.plan.types import COMPUTE, OUT_OF_BAND, PDUS, STORAGE, SWITCHES, FabricPlan, Hosts, Plan, Plug, switches_of
 from bomgen.site import facility
 from bomgen.site.facility import Facility
-from bomgen.site.racks import cards_of_rack, power_with_cards, units_bought
+from bomgen.site.racks import (
+    Equipment,
+    bought_servers,
+    cards_of_rack,
+    power_of,
+    power_with_cards,
+    sum_of_racks,
+    trays_of_racks,
+    units_bought,
+)
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import through_slot
 from bomgen.sizing.storage import StoredUnits
@@ -241,30 +250,30 @@ def power_of_servers(plan: Plan, sizing: Sizing) -> Figure | None:
     servers, server = sizing.servers, plan.cluster.server
     if servers is None or server is None or server.power_w is None:
         return None
-    return facility.power_of(facility.units_bought(servers, server), server.power_w)
+    return power_of(units_bought(servers, server), server.power_w)
 
 
 def facility_of(plan: Plan, sizing: Sizing, built: tuple[BuiltFabric, ...]) -> Facility:
     """Return the facility of a design."""
     server, servers, machines = list_equipment(plan, sizing, built)
     gpu, power = plan.cluster.gpu, power_of_servers(plan, sizing)
-    gpus = facility.Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
+    gpus = Equipment(gpu.identity.name, sizing.gpus, gpu.power_w, None, in_server=True)
     return facility.size_facility(plan.site, server, servers, power, machines, sizing.days, gpus)
 
 
 def list_equipment(
     plan: Plan, sizing: Sizing, built: Iterable[BuiltFabric]
-) -> tuple[Server | None, Figure | None, tuple[facility.Equipment, ...]]:
+) -> tuple[Server | None, Figure | None, tuple[Equipment, ...]]:
     """Return the server with its purchased cards, the servers in racks, spares included, and all other equipment."""
     built, servers, server = list(built), sizing.servers, plan.cluster.server
     cards = tuple(
-        facility.Equipment(each.added_nic.identity.name, each.nics, each.added_nic.power_w, None, in_server=True)
+        Equipment(each.added_nic.identity.name, each.nics, each.added_nic.power_w, None, in_server=True)
         for each in built
         if each.added_nic
     )
     appliances = tuple(_appliance_equipment(hosts) for each in built for hosts in each.plan.hosts if hosts.part)
     switches = tuple(
-        facility.Equipment(
+        Equipment(
             tier.switch.identity.name,
             boxes_of(tier),
             tier.switch.power_w,
@@ -279,10 +288,10 @@ def list_equipment(
     machines = cards + switches + appliances + _storage_equipment(sizing)
     in_racks, spare = servers, plan.cluster.spare_servers
     if servers and spare:
-        in_racks = facility.bought_servers(servers, spare)
+        in_racks = bought_servers(servers, spare)
         if server and server.trays:
-            whole = facility.sum_of_racks(facility.units_bought(servers, server), facility.units_bought(spare, server))
-            in_racks = facility.trays_of_racks(whole, server.trays)
+            whole = sum_of_racks(units_bought(servers, server), units_bought(spare, server))
+            in_racks = trays_of_racks(whole, server.trays)
     for each in built:
         server = server and _add_cards(server, each)
     return server, in_racks, machines
@@ -679,18 +688,18 @@ def _gpu_links(fabric: FabricPlan, plan: Plan, attached: Attachment, built: Fabr
     return parts.bandwidth_per_gpu(plan.cluster.gpu, server.gpus, attached.ports_per_server, rate)
 
 
-def _appliance_equipment(hosts: Hosts) -> facility.Equipment:
+def _appliance_equipment(hosts: Hosts) -> Equipment:
     part = hosts.part
     if part is None:
         raise ValueError(f"nothing is bought for {hosts.name}")
     name, weight, of_storage = part.identity.name, part.weight_kg, part.identity.kind == STORAGE
-    found = facility.Equipment(name, hosts.pieces, part.power_w, part.rack_units, of_storage=of_storage)
+    found = Equipment(name, hosts.pieces, part.power_w, part.rack_units, of_storage=of_storage)
     return replace(found, weight_kg=weight, supplies=part.supplies, kind=hosts.name)
 
 
-def _storage_equipment(sizing: Sizing) -> tuple[facility.Equipment, ...]:
+def _storage_equipment(sizing: Sizing) -> tuple[Equipment, ...]:
     return tuple(
-        facility.Equipment(
+        Equipment(
             part.of.identity.name,
             part.number,
             part.of.power_w,

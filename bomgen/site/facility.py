@@ -48,7 +48,6 @@ from bomgen.site.racks import (
     RackSpace,
     Warnings,
     at_end,
-    bought_servers,
     carbon_of_energy,
     compute_capacity,
     cost_of_energy,
@@ -69,7 +68,6 @@ from bomgen.site.racks import (
     servers_of_rack,
     sum_of_power,
     sum_of_racks,
-    trays_of_racks,
     units_bought,
     warn_of_unknown_height,
 )
@@ -403,17 +401,6 @@ def _first(holds: Callable[[int], bool], below: int, above: int) -> int:
     return below + 1 + bisect_left(range(below + 1, above), True, key=holds)
 
 
-__all__ = [
-    "Equipment",
-    "Facility",
-    "bought_servers",
-    "count_racks",
-    "power_of",
-    "size_facility",
-    "sum_of_racks",
-    "trays_of_racks",
-    "units_bought",
-]
 LOW_END, HIGH_END = 0, 1
 """The ends of an estimate."""
 ESTIMATED = "estimated-power"
