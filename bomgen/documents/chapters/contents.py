@@ -19,6 +19,7 @@ from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import Chart, charts_of
 from bomgen.documents.tables import sums_of
+from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE
 from bomgen.results.result import Report
 
@@ -157,6 +158,12 @@ def summary(writer: Writer, clusters: Sequence[Writer]) -> Section:
     return Section("summary", writer.word("section-summary"), text=text, notes=notes)
 
 
+def _count_ports(fabric: Fabric) -> int:
+    """Return the ports that a fabric connects: its endpoints, or those of its nodes where it has no switches."""
+    ports = fabric.ports_per_server.value if fabric.switches.value == 0 else 1
+    return int(fabric.endpoints.value * ports)
+
+
 def summarize_cluster(writer: Writer) -> Iterator[str]:
     """Yield a few sentences about a cluster: bound of its size, sizing target with its margin, networks, storage."""
     yield from _bound(writer)
@@ -167,7 +174,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
             "quote-network",
             name=writer.fabric_name(built.plan.name),
             topology=writer.language.value(built.fabric.topology, "word"),
-            endpoints=writer.language.number(built.fabric.endpoints.value),
+            ports=writer.language.number(_count_ports(built.fabric)),
             gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),
         )
         for built in writer.report.design.fabrics

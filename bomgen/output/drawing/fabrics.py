@@ -137,6 +137,10 @@ def find_groups(fabric: Fabric) -> Groups:
     return replace(found, small=int(small.value), small_size=int(small_size.value)) if small and small_size else found
 
 
+_PAIR = 2
+"""Nodes that are no grid yet: both are connected directly."""
+
+
 class Torus(NamedTuple):
     """Nodes on a grid, each connected to the next along every axis."""
 
@@ -238,6 +242,8 @@ class Wording:
     def grid(self) -> str:
         """Return the grid sizes of a fabric without switches."""
         torus = find_torus(self.drawn)
+        if torus.nodes == _PAIR:
+            return self.language.word("ui-pair")
         shape = " × ".join(map(str, torus.sizes.values()))
         return self.language.word("ui-torus" if torus.wrapped else "ui-mesh", shape=shape)
 
