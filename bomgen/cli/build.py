@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from bomgen.cli.command import QUIET, VERBOSE, Outcome, complain, ends_on_errors, is_set, on_terminal, say
+from bomgen.cli.command import PASSED, QUIET, VERBOSE, Outcome, complain, ends_on_errors, is_set, on_terminal, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
+    Command,
     FormatsCommand,
     NamedPlan,
     Output,
@@ -35,8 +36,10 @@ from bomgen.cli.options import (
     plan_options,
     plans_argument,
     proposed,
+    read_given,
     show,
     watched,
+    working_on,
 )
 from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
@@ -54,8 +57,10 @@ from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.pipeline import compute_fabric, list_cables, require_lock, select_alternative, work_out
+from bomgen.workflow.plan_files import PlanFile
 
 if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
     from bomgen.core.jobs import Child
 
 # summary ------------------------------------------------------------------------------------------------------------
@@ -358,6 +363,18 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     stream.flush()
 
 
+def network_options(command: Command) -> Command:
+    """Add --from, --allow-moves and --cluster to a command about the cables of a plan."""
+    old = option(
+        "--from old OLD",
+        "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
+        "sides",
+    )
+    moves = option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
+    cluster = option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
+    return old(moves(cluster(command)))
+
+
 @click.command(cls=FormatsCommand, formats=WIRINGS)
 @plan_argument
 @output_options(
@@ -369,13 +386,7 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     shell_complete=proposed("wirings"),
 )
 @option("--fabric fabrics NAME", "List only the cables of this fabric; repeatable.", "fabrics", multiple=True)
-@option(
-    "--from old OLD",
-    "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
-    "sides",
-)
-@option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
-@option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
+@network_options
 @plan_options
 def wiring(
     plan: NamedPlan, output: Output, fabrics: tuple[str, ...], old: str | None, allow_moves: bool, cluster: str | None
@@ -390,23 +401,96 @@ def wiring(
     module = WIRINGS.module(output.form)
     if output.file is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{output.form} goes to a file; name it with -o")
-    today = {cluster or "": choose_cluster(build_today(old, plan.root), cluster)} if old else {}
-    file, report = plan.work_out(today=today, allow_moves=allow_moves)
-    report = choose_cluster(report, cluster)
-    require_fabrics(report, fabrics)
-    if module.ONE_FABRIC and not fabrics:
-        fabrics = compute_fabric(report)
+    file, cables = _wire(plan, old, allow_moves, cluster, fabrics, module.ONE_FABRIC)
     try:
-        with ends_on_errors(partial(text_of, file)):
-            with watched(file.name):
-                existing = next((list_cables(network) for network in today.values()), None)
-                cables = list_cables(report, fabrics, existing)
-            with _bar(cables.each_cable.pieces, output.file is not None) as step:
-                written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
+        with (
+            ends_on_errors(partial(text_of, file)),
+            _bar(cables.each_cable.pieces, output.file is not None) as step,
+        ):
+            written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
     except Unsuitable as error:
         raise click.UsageError(f"{output.form}: {error}") from None
     for path in written:
         say(f"{path}")
+
+
+def _wire(
+    plan: NamedPlan,
+    old: str | None,
+    allow_moves: bool,
+    cluster: str | None,
+    fabrics: Sequence[str] = (),
+    one_fabric: bool = False,
+) -> tuple[PlanFile, Wiring]:
+    """Return the file of a plan and its cables, those of `old` kept; problems of the plan end the command."""
+    today = {cluster or "": choose_cluster(build_today(old, plan.root), cluster)} if old else {}
+    file, report = plan.work_out(today=today, allow_moves=allow_moves)
+    report = choose_cluster(report, cluster)
+    require_fabrics(report, fabrics)
+    with working_on(file):
+        existing = next((list_cables(network) for network in today.values()), None)
+        return file, list_cables(report, compute_fabric(report) if one_fabric and not fabrics else fabrics, existing)
+
+
+@click.command()
+@click.argument("target", type=click.Choice(("netbox",)))
+@plan_argument
+@option("--url URL", "Address of the server.", required=True)
+@option("--token-file FILE", "File with an API token that may write.", "files", required=True)
+@option("--dry-run", "Only read, and show what would change.")
+@option("--prune", "Delete what earlier pushes of the plan have created and is still planned; push nothing.")
+@option(
+    "--verified FILE",
+    "List of work of `bomgen verify -f csv`: planned cables and devices that it found as planned become connected and "
+    "active.",
+    "files",
+)
+@network_options
+@plan_options
+def push(
+    target: str,  # noqa: ARG001 - NetBox is the only one
+    plan: NamedPlan,
+    url: str,
+    token_file: str,
+    dry_run: bool,
+    prune: bool,
+    verified: str | None,
+    old: str | None,
+    allow_moves: bool,
+    cluster: str | None,
+) -> None:
+    """Bring a NetBox up to date with PLAN: types, racks, devices with their ports and modules, and cables.
+
+    What is there and as planned is not written again. Fields that the plan does not decide, such as the status, serial
+    numbers and comments, are set when an object is created and belong to the operators after that. All that is created
+    has the tag `bomgen-PLAN`; nothing without it is deleted.
+
+    \b
+      bomgen push netbox plan.yaml --url https://netbox.example.com --token-file token --dry-run
+      bomgen push netbox grown.yaml --from plan.yaml --url https://netbox.example.com --token-file token
+
+    Exit codes: 0 done; 3 the server cannot be reached or refuses; 4 some cables were not written, because others are in
+    their ports.
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    from bomgen.output.netbox_push import REFUSED, Push, Server, list_changes  # which loads NumPy
+    from bomgen.verify.contents import read_verified
+
+    try:
+        server = Server(url, read_given(token_file, "token").decode("ascii").strip())
+    except ValueError as error:
+        raise click.UsageError(f"--url or --token-file: {error}") from None
+    with ends_on_errors():
+        done = read_verified(read_given(verified, "list of work"), verified) if verified else frozenset()
+    file, cables = _wire(plan, old, allow_moves, cluster)
+    with working_on(file):
+        pushed = Push(server, cables, dry_run, done)
+        pushed.prune() if prune else pushed.write()
+    for line in list_changes(pushed.changes):
+        say(line)
+    if not pushed.changes:
+        say("Nothing to change.")
+    if any(change.sign == REFUSED for change in pushed.changes):
+        sys.exit(PASSED)
 
 
 def choose_cluster(report: Report, cluster: str | None) -> Report:

@@ -7,17 +7,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from bomgen import __version__
 from bomgen.cabling.types import NOWHERE
+from bomgen.core.diagnostics import error_at
 from bomgen.core.document import Column, Document, Note, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
 from bomgen.output.wiring.columns import ACTION, KEEP, NAMES, TODAY, list_labels, tables
+from bomgen.output.wiring.columns import SEVERAL as JOINED
 from bomgen.verify.findings import NOT_YET, RIGHT, Verification, Work
 from bomgen.verify.naming import NO_PORT, SeenEnd, SeenLink
 
@@ -85,6 +87,25 @@ def work_csv(verification: Verification) -> bytes:
     for row in list_rows(verification):
         writer.writerow(_csv_value(value) for value in row.values())
     return out.getvalue().encode("utf-8", "replace")
+
+
+def read_verified(content: bytes, file: str) -> frozenset[frozenset[tuple[str, str]]]:
+    """Return both ends, device and port, of every link that a list of work as CSV says is as planned.
+
+    Raises PlanErrors for a table without the columns of a list of work.
+    """
+    rows = csv.DictReader(StringIO(content.decode("utf-8", "replace")))
+    ends = [f"{end}_{what}" for end in ("a", "b") for what in ("device", "port")]
+    if missing := [name for name in (FOUND[0], *ends) if name not in (rows.fieldnames or ())]:
+        message = f"no column '{missing[0]}'; write the list of work with `bomgen verify PLAN FILES... -f csv`"
+        raise error_at(file, message, "as-built")
+    links = set[frozenset[tuple[str, str]]]()
+    for row in rows:
+        columns = [(row[name] or "").split(JOINED) for name in ends]
+        count = max(map(len, columns)) if row[FOUND[0]] in RIGHT else 0
+        of_links = zip(*(values * count if len(values) == 1 else values for values in columns), strict=False)
+        links.update(frozenset(((a, a_port), (b, b_port))) for a, a_port, b, b_port in islice(of_links, count))
+    return frozenset(links)
 
 
 def _csv_value(value: Any) -> object:
