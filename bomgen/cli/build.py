@@ -403,10 +403,7 @@ def wiring(
         raise click.UsageError(f"{output.form} goes to a file; name it with -o")
     file, cables = _wire(plan, old, allow_moves, cluster, fabrics, module.ONE_FABRIC)
     try:
-        with (
-            ends_on_errors(partial(text_of, file)),
-            _bar(cables.each_cable.pieces, output.file is not None) as step,
-        ):
+        with ends_on_errors(partial(text_of, file)), _bar(cables.each_cable.pieces, bool(output.file)) as step:
             written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
     except Unsuitable as error:
         raise click.UsageError(f"{output.form}: {error}") from None
@@ -439,12 +436,7 @@ def _wire(
 @option("--token-file FILE", "File with an API token that may write.", "files", required=True)
 @option("--dry-run", "Only read, and show what would change.")
 @option("--prune", "Delete what earlier pushes of the plan have created and is still planned; push nothing.")
-@option(
-    "--verified FILE",
-    "List of work of `bomgen verify -f csv`: planned cables and devices that it found as planned become connected and "
-    "active.",
-    "files",
-)
+@option("--verified FILE", "CSV of `bomgen verify`: what is planned and right becomes connected or active.", "files")
 @network_options
 @plan_options
 def push(
@@ -461,13 +453,11 @@ def push(
 ) -> None:
     """Bring a NetBox up to date with PLAN: types, racks, devices with their ports and modules, and cables.
 
-    What is there and as planned is not written again. Fields that the plan does not decide, such as the status, serial
-    numbers and comments, are set when an object is created and belong to the operators after that. All that is created
-    has the tag `bomgen-PLAN`; nothing without it is deleted.
+    Fields that the plan does not decide, such as the status, serial numbers and comments, belong to the operators. All
+    that is created has the tag `bomgen-PLAN`; nothing without it is deleted.
 
     \b
-      bomgen push netbox plan.yaml --url https://netbox.example.com --token-file token --dry-run
-      bomgen push netbox grown.yaml --from plan.yaml --url https://netbox.example.com --token-file token
+      bomgen push netbox grown.yaml --from plan.yaml --url https://netbox.example.com --token-file token --dry-run
 
     Exit codes: 0 done; 3 the server cannot be reached or refuses; 4 some cables were not written, because others are in
     their ports.

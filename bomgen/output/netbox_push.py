@@ -1,9 +1,9 @@
-"""Brings a NetBox server up to date with a wiring: the tables of `output.wiring.netbox`, through its REST API.
+"""Brings a NetBox up to date with a wiring: the tables of `output.wiring.netbox`, through its REST API.
 
-Objects are recognised by what distinguishes them: a device by its name, a cable by its two ends. What the plan decides
-(`Kind.ours`) is set at each push. Everything else, such as the status, is set when an object is created and belongs to
-the operators after that. Objects that a push creates carry the tag of the plan: only these are ever deleted, and only
-as long as they are planned.
+`data/netbox.yaml` says how each table is kept. Objects are recognised by what distinguishes them: a device by its name,
+a cable by its two ends. What the plan decides is set at each push; everything else, such as the status, is set when an
+object is created and belongs to the operators after that. Objects that a push creates carry the tag of the plan: only
+these are ever deleted, and only as long as they are planned.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ from urllib.parse import urlencode, urlsplit
 from bomgen.cabling.types import Wiring
 from bomgen.core.diagnostics import OutputError
 from bomgen.core.jobs import report_stage
-from bomgen.output.wiring.netbox import CABLES, INTERFACE, PLANNED, list_tables
+from bomgen.core.yaml_source import read_data
+from bomgen.output.wiring.netbox import CABLES, DATA, INTERFACE, PLANNED, list_tables
 
 Fields = dict[str, Any]
 Key = tuple[str, ...]
-Port = tuple[str, str]
-"""Names of a device and of its port."""
 
 TAG = "bomgen-"
 """Beginning of the tag of a plan; the name of its site follows."""
@@ -44,7 +43,7 @@ MOST_SHOWN = 20
 MOST_SAID = 300
 """Characters of an error of the server that are shown."""
 CONNECTED, ACTIVE = "connected", "active"
-"""The status of what a verification has found as planned: of a cable, and of its devices and modules."""
+"""The status of what a verification has found as planned: of a cable, and of the devices and modules at its ends."""
 ENDS = ("a_terminations", "b_terminations")
 PLACE = ("location", "rack", "position", "face")
 """Fields of a device that change together."""
@@ -53,70 +52,21 @@ WORDS = {NEW: "new", CHANGED: "changed", DELETED: "deleted", KEPT: "left as they
 
 
 class Kind(NamedTuple):
-    """How the rows of a table are kept in NetBox."""
+    """How a table is kept, in the words of `data/netbox.yaml`."""
 
     path: str
-    key: tuple[str, ...]
-    """Fields that distinguish an object."""
-    ours: tuple[str, ...] = ()
-    """Fields that each push sets."""
-    names: tuple[str, ...] = ("name",)
-    """Columns by which other rows and people refer to an object."""
-    found_by: str = "site_id"
-    """The filter that lists the objects: their site, or the field of this name."""
+    key: Sequence[str]
+    ours: Sequence[str] = ()
+    names: Sequence[str] = ("name",)
+    filter: str = "site_id"
     tagged: bool = True
-    """Whether objects carry the tag; components go with their device."""
-    columns_only: tuple[str, ...] = ()
-    """Columns that are no fields."""
+    template: str = ""
+    no_fields: Sequence[str] = ()
 
 
-KINDS = {
-    "sites": Kind("dcim/sites", ("slug",), found_by="slug"),
-    "locations": Kind("dcim/locations", ("slug",)),
-    "manufacturers": Kind("dcim/manufacturers", ("slug",), found_by="slug"),
-    "device-roles": Kind("dcim/device-roles", ("slug",), found_by="slug"),
-    "device-types": Kind(
-        "dcim/device-types", ("manufacturer", "slug"), names=("manufacturer", "model"), found_by="slug"
-    ),
-    "module-types": Kind(
-        "dcim/module-types", ("manufacturer", "model"), names=("manufacturer", "model"), found_by="model"
-    ),
-    "racks": Kind("dcim/racks", ("location", "name"), ("u_height", "outer_width", "outer_depth", "outer_unit")),
-    "devices": Kind("dcim/devices", ("name",), ("device_type", *PLACE), columns_only=("manufacturer",)),
-    "interfaces": Kind(
-        *("dcim/interfaces", ("device", "name"), ("type", "speed"), ("device", "name")),
-        tagged=False,
-        columns_only=("description",),
-    ),
-    "power-ports": Kind("dcim/power-ports", ("device", "name"), names=("device", "name"), tagged=False),
-    "module-bays": Kind("dcim/module-bays", ("device", "name"), names=("device", "name"), tagged=False),
-    "modules": Kind(
-        *("dcim/modules", ("module_bay",), ("module_type",), ("device", "module_bay")),
-        tagged=False,
-        columns_only=("manufacturer",),
-    ),
-    CABLES: Kind("dcim/cables", ENDS, ("type", "label", "color", "length", "length_unit"), ("label",)),
-}
-"""Every table, in the order in which objects refer to those before them."""
-TEMPLATES = {
-    "interfaces": "dcim/interface-templates",
-    "power-ports": "dcim/power-port-templates",
-    "module-bays": "dcim/module-bay-templates",
-}
-"""The path of the templates from which a new device gets its components, by their table."""
-TEMPLATE_FIELDS = ("name", "type", "maximum_draw", "allocated_draw")
-REFERENCES = {
-    "site": ("sites",),
-    "location": ("locations",),
-    "manufacturer": ("manufacturers",),
-    "role": ("device-roles",),
-    "rack": ("racks",),
-    "device": ("devices",),
-    "device_type": ("device-types", "manufacturer"),
-    "module_type": ("module-types", "manufacturer"),
-    "module_bay": ("module-bays", "device"),
-}
-"""The table of the object that a column names, and the column of what that object belongs to."""
+def read_kinds() -> dict[str, Kind]:
+    """Return every table, in the order in which objects refer to those before them."""
+    return {table: Kind(**entry) for table, entry in read_data(DATA)["tables"].items()}
 
 
 class Change(NamedTuple):
@@ -138,19 +88,18 @@ class Server:
     def __init__(self, url: str, token: str) -> None:
         """Take the address of the server and a token. Raises ValueError for what can be neither."""
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.port == 0:
             raise ValueError("give the address as https://netbox.example.com")
-        if not re.fullmatch("[!-~]+", url) or parts.port == 0:
-            raise ValueError("the address has a sign that no address has")
-        if not re.fullmatch("[!-~]+", token):
-            raise ValueError("the file holds no token; a token is one word")
+        if not re.fullmatch("[!-~]+", url) or not re.fullmatch("[!-~]+", token):
+            raise ValueError("an address and a token are one word each, in ASCII")
         self.url, self._base = url.rstrip("/"), f"{parts.path.rstrip('/').removesuffix('/api')}/api/"
-        self._connect = partial(HTTPConnection, parts.netloc)
+        self._connect = partial(HTTPConnection, parts.netloc, timeout=TIMEOUT_S)
         if parts.scheme == "https":
-            self._connect = partial(HTTPSConnection, parts.netloc, context=ssl.create_default_context())
+            context = ssl.create_default_context()
+            self._connect = partial(HTTPSConnection, parts.netloc, timeout=TIMEOUT_S, context=context)
         # NetBox 4.5 brought tokens of a second version.
         keyword = "Bearer" if token.startswith("nbt_") else "Token"
-        self._headers = {"Authorization": f"{keyword} {token}", "Accept": "application/json"}
+        self._headers = {"Authorization": f"{keyword} {token}", "Content-Type": "application/json"}
         self._has_written = False
 
     def list_objects(self, path: str, query: Mapping[str, object]) -> list[Fields]:
@@ -169,17 +118,15 @@ class Server:
         """Create (POST), change (PATCH) or delete (DELETE) objects; return those created or changed, in their order."""
         written = list[Fields]()
         for start in range(0, len(objects), AT_ONCE):
-            written += self._ask(method, path, content=objects[start : start + AT_ONCE]) or ()
+            written += self._ask(method, path, {}, objects[start : start + AT_ONCE]) or ()
             self._has_written = True
         return written
 
-    def _ask(self, method: str, path: str, query: Mapping[str, object] = {}, content: Any = None) -> Any:
-        target = f"{self._base}{path}/" + (f"?{urlencode(query, doseq=True)}" if query else "")
-        body = None if content is None else json.dumps(content).encode()
-        headers = self._headers | ({} if body is None else {"Content-Type": "application/json"})
-        connection = self._connect(timeout=TIMEOUT_S)
+    def _ask(self, method: str, path: str, query: Mapping[str, object], content: object = None) -> Any:
+        connection = self._connect()
+        body = None if content is None else json.dumps(content)
         try:
-            connection.request(method, target, body, headers)
+            connection.request(method, f"{self._base}{path}/?{urlencode(query, doseq=True)}", body, self._headers)
             answer = connection.getresponse()
             status, said = answer.status, answer.read(MOST_BYTES)
         except ssl.SSLCertVerificationError as error:
@@ -190,97 +137,86 @@ class Server:
             raise self._error(f"cannot be reached: {reason}") from None
         finally:
             connection.close()
-        if status == HTTPStatus.NO_CONTENT:
-            return None
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             raise self._error(f"leads to {answer.getheader('Location')}; give the address that it leads to")
         try:
-            data = json.loads(said)
+            data = None if status == HTTPStatus.NO_CONTENT else json.loads(said)
         except (ValueError, RecursionError):
             form = answer.getheader("Content-Type", "no type").partition(";")[0]
             reason = f"answers {status} with {form} instead of JSON; give the address of a NetBox"
             raise self._error(reason) from None
         if status < HTTPStatus.BAD_REQUEST:
             return data
-        reason = _first_error(data, content)
         if status == HTTPStatus.CONFLICT:
-            raise _InUse(reason)
+            raise _InUse
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise self._error(f"refuses the token: {reason}")
-        raise self._error(f"answers {status} at {path}: {reason}")
+            raise self._error(f"refuses the token: {_first_message(data)}")
+        raise self._error(f"answers {status} at {path}: {_first_message(data)}")
 
     def _error(self, reason: str) -> OutputError:
         kept = "; what was written before stays, and the next push goes on" if self._has_written else ""
         return OutputError(f"{self.url} {reason[:MOST_SAID]}{kept}")
 
 
-def _first_error(data: Any, content: Any) -> str:
-    """Return the first message of an answer, with the object of a request that it is about."""
-    about = ""
-    for _ in range(MOST_SHOWN):
-        if isinstance(data, dict) and data:
-            key, data = next((item for item in data.items() if item[1]), ("", ""))
-            about += "" if key in ("detail", "__all__", "errors", "non_field_errors") else f"{key}: "
-        elif isinstance(data, list) and data:
-            number = next((number for number, item in enumerate(data) if item), 0)
-            if isinstance(content, list) and len(data) == len(content) and not about:
-                about = f"{content[number].get('name') or content[number].get('label') or number + 1}: "
-            data = data[number]
-    return f"{about}{data}"
+def _first_message(data: Any) -> str:
+    """Return the first message of an answer, with the fields that lead to it."""
+    if isinstance(data, dict) and data:
+        key, value = next((item for item in data.items() if item[1]), ("", ""))
+        return _first_message(value) if key in ("detail", "__all__") else f"{key}: {_first_message(value)}"
+    if isinstance(data, list) and data:
+        return _first_message(next(filter(None, data), ""))
+    return str(data)
 
 
 class Push:
     """A push of a wiring: `changes` are what it does, or with `only_read` what it would do.
 
-    `verified` are the two ends of each cable that was found as planned. Every method raises OutputError as Server does.
+    `verified` are the labels of cables that were found as planned. Every method raises OutputError as Server does.
     """
 
-    def __init__(
-        self, server: Server, wiring: Wiring, only_read: bool = False, verified: Collection[frozenset[Port]] = ()
-    ) -> None:
+    def __init__(self, server: Server, wiring: Wiring, only_read: bool = False, verified: Collection[str] = ()) -> None:
         self.server, self.wiring, self.only_read, self.verified = server, wiring, only_read, verified
+        self.kinds, self.references = read_kinds(), read_data(DATA)["references"]
         self.changes = list[Change]()
-        self._built = {end for cable in verified for device, port in cable for end in ((device, port), (device, ""))}
-        """Devices, with an empty text, and ports that were found as planned."""
-        self._ids = dict[tuple[str, ...], int]()
-        """The number of each object in NetBox, by table and names."""
-        self._new_devices = set[str]()
+        self._tables: dict[str, list[Fields]] = {}
+        self._built = set[Key]()
+        """Devices, and devices with their ports, that are verified."""
+        self._ids = dict[Key, int]()
+        """The number of each object in NetBox, by table and names; below 0 if it is not created."""
         self._unknown = count(-1, -1)
-        """Numbers of objects that are not created."""
+        self._new_devices = set[str]()
         self._slug = f"{TAG}{wiring.site}"
         self._tag = next((tag["id"] for tag in server.list_objects("extras/tags", {"slug": self._slug})), None)
 
     def write(self) -> None:
         """Write the wiring."""
         if self._tag is None:
-            tag = {"name": self._slug, "slug": self._slug, "description": f"Created by bomgen from {self.wiring.site}"}
-            (self._tag,) = self._create("extras/tags", [tag])
-        tables = {
-            name: [dict(zip(columns, row, strict=True)) for row in rows]
-            for name, (columns, rows) in list_tables(self.wiring, lambda _: None).items()
-        }
-        for table in KINDS:
+            (self._tag,) = self._send("POST", "extras/tags", [{"name": self._slug, "slug": self._slug}])
+        for table, (columns, rows) in list_tables(self.wiring, lambda _: None).items():
+            self._tables[table] = [dict(zip(columns, row, strict=True)) for row in rows]
+        for row in self._tables[CABLES]:
+            if row["label"] in self.verified:
+                self._built |= {key for device, port in _ends(row) for key in ((device,), (device, port))}
+        for table in self.kinds:
             report_stage(table)
-            new = self._write_table(table, tables[table])
+            new = self._write_table(table)
             if table == "devices":
                 self._new_devices = {row["name"] for row in new}
             if table == "device-types":
-                self._create_templates({(row["manufacturer"], row["model"]) for row in new}, tables)
+                self._create_templates({(row["manufacturer"], row["model"]) for row in new})
 
     def prune(self) -> None:
         """Delete what has the tag of the plan and is planned, and the tag unless something keeps it."""
-        if self._tag is None:
-            return
-        for table, kind in reversed(KINDS.items()):
+        for table, kind in reversed(self.kinds.items() if self._tag else ()):
             if kind.tagged:
                 report_stage(table)
-                things = self.server.list_objects(kind.path, {"tag": self._slug, "fields": "id,display,status"})
+                query = {"tag": self._slug, "fields": "id,display,status"}
+                things = self.server.list_objects(kind.path, query)
+                for kept in (thing for thing in things if not _is_planned(thing)):
+                    self._note(KEPT, table, kept["display"], f"it is {_text(kept['status'])}")
                 self._delete(table, [thing for thing in things if _is_planned(thing)])
-                for thing in things:
-                    if not _is_planned(thing):
-                        self._note(KEPT, table, thing["display"], f"it is {_text(thing['status'])}")
-        if not self.only_read and not any(change.sign == KEPT for change in self.changes):
-            self.server.write("DELETE", "extras/tags", [{"id": self._tag}])
+        if self._tag and not any(change.sign == KEPT for change in self.changes):
+            self._send("DELETE", "extras/tags", [{"id": self._tag}])
 
     def _note(self, sign: str, table: str, name: str, detail: str = "") -> None:
         self.changes.append(Change(sign, table, name, detail))
@@ -288,36 +224,31 @@ class Push:
     def _note_row(self, sign: str, table: str, row: Fields, detail: str = "") -> None:
         """Note the change of an object, unless it comes with its new device."""
         if row.get("device") not in self._new_devices:
-            self._note(sign, table, " ".join(_names(KINDS[table], row)), detail)
+            self._note(sign, table, " ".join(_names(self.kinds[table], row)), detail)
 
-    def _create(self, path: str, objects: Sequence[Fields]) -> list[int]:
+    def _send(self, method: str, path: str, objects: Sequence[Fields]) -> list[int]:
+        """Write objects unless the push only reads, and return their numbers."""
         if self.only_read:
             return [next(self._unknown) for _ in objects]
-        return [created["id"] for created in self.server.write("POST", path, objects)]
-
-    def _change(self, path: str, objects: Sequence[Fields]) -> None:
-        if not self.only_read:
-            self.server.write("PATCH", path, objects)
+        return [written["id"] for written in self.server.write(method, path, objects)]
 
     def _delete(self, table: str, things: Sequence[Fields]) -> None:
+        """Delete objects, together or, if some are in use, one by one."""
         for start in range(0, len(things), AT_ONCE):
             part = things[start : start + AT_ONCE]
             try:
-                if not self.only_read:
-                    self.server.write("DELETE", KINDS[table].path, [{"id": thing["id"]} for thing in part])
+                self._send("DELETE", self.kinds[table].path, [{"id": thing["id"]} for thing in part])
             except _InUse:
                 if len(part) == 1:
                     self._note(KEPT, table, part[0]["display"], "it is in use")
-                else:
-                    for thing in part:
-                        self._delete(table, [thing])
+                for thing in part if len(part) > 1 else ():
+                    self._delete(table, [thing])
             else:
-                for thing in part:
-                    self._note(DELETED, table, thing["display"])
+                self.changes += [Change(DELETED, table, thing["display"]) for thing in part]
 
-    def _write_table(self, table: str, rows: Sequence[Fields]) -> list[Fields]:
+    def _write_table(self, table: str) -> list[Fields]:
         """Write a table and return the rows of the objects that are new."""
-        kind = KINDS[table]
+        kind, rows = self.kinds[table], self._tables[table]
         wanted = {_key(kind, fields): (row, fields) for row in rows for fields in [self._resolve(table, row)]}
         present = {_key(kind, thing): thing for thing in self._list(kind, rows)}
         new = {key: row for key, row in wanted.items() if key not in present}
@@ -330,13 +261,15 @@ class Push:
                 self._ids[table, *_names(kind, row)] = thing["id"]
                 if changes := self._compare(table, row, fields, thing):
                     changed.append({"id": thing["id"], **changes})
-            elif kind.tagged and any(tag["slug"] == self._slug for tag in thing["tags"]):
+            elif kind.tagged and self._is_ours(thing):
                 self._note(KEPT, table, thing["display"], "the plan no longer has it")
         # Machines that change places would find them taken by each other.
-        self._change(kind.path, [{"id": moved["id"], "position": None} for moved in changed if "position" in moved])
-        self._change(kind.path, changed)
+        self._send(
+            "PATCH", kind.path, [{"id": moved["id"], "position": None} for moved in changed if "position" in moved]
+        )
+        self._send("PATCH", kind.path, changed)
         tags = {"tags": [self._tag]} if kind.tagged else {}
-        numbers = self._create(kind.path, [fields | tags for _, fields in new.values()])
+        numbers = self._send("POST", kind.path, [fields | tags for _, fields in new.values()])
         for (row, _), number in zip(new.values(), numbers, strict=True):
             self._ids[table, *_names(kind, row)] = number
             self._note_row(NEW, table, row)
@@ -344,14 +277,17 @@ class Push:
 
     def _list(self, kind: Kind, rows: Sequence[Fields]) -> list[Fields]:
         """Return the objects that the rows of a table may be; none if the site is new."""
-        if kind.found_by == "site_id":
+        if kind.filter == "site_id":
             values: list[Any] = [number for number in [self._ids["sites", self.wiring.site]] if number >= 0]
         else:
-            values = sorted({row[kind.found_by] for row in rows})
+            values = sorted({row[kind.filter] for row in rows})
         if not values:
             return []
         fields = ",".join(dict.fromkeys(("id", "display", "status", "tags", *kind.key, *kind.ours)))
-        return self.server.list_objects(kind.path, {kind.found_by: values, "fields": fields})
+        return self.server.list_objects(kind.path, {kind.filter: values, "fields": fields})
+
+    def _is_ours(self, thing: Fields) -> bool:
+        return any(tag["slug"] == self._slug for tag in thing["tags"])
 
     def _resolve(self, table: str, row: Fields) -> Fields:
         """Return the fields of a row, with the numbers of the objects that it names; what is unknown is left out."""
@@ -360,36 +296,27 @@ class Push:
             for field, end in zip(ENDS, _ends(row), strict=True):
                 fields[field] = [{"object_type": INTERFACE, "object_id": self._ids["interfaces", *end]}]
         for column, value in row.items():
-            if value == "" or column.startswith("side_") or column in KINDS[table].columns_only:
-                continue
-            referred, *owner = REFERENCES.get(column, ("",))
-            names = (str(row[name]) for name in (*owner, column))
-            fields[column] = self._ids[referred, *names] if referred else value
-        if status := self._verified_status(table, row):
-            fields["status"] = status
+            if value != "" and not column.startswith("side_") and column not in self.kinds[table].no_fields:
+                referred, *owner = self.references.get(column, ("",))
+                names = (str(row[name]) for name in (*owner, column))
+                fields[column] = self._ids[referred, *names] if referred else value
+        if table == CABLES and row["label"] in self.verified:
+            fields["status"] = CONNECTED
+        elif table in ("devices", "modules") and _names(self.kinds[table], row) in self._built:
+            fields["status"] = ACTIVE
         return fields
-
-    def _verified_status(self, table: str, row: Fields) -> str | None:
-        """Return the status of an object that a verification has found as planned; None without one."""
-        if table == CABLES:
-            return CONNECTED if frozenset(_ends(row)) in self.verified else None
-        of_table = {"devices": ("name",), "modules": ("device", "module_bay")}.get(table)
-        device, port = (*(row[name] for name in of_table), "")[:2] if of_table else ("", "")
-        return ACTIVE if (device, port) in self._built else None
 
     def _compare(self, table: str, row: Fields, fields: Fields, thing: Fields) -> Fields:
         """Return the fields of an object that change, and note them."""
-        kind = KINDS[table]
+        kind = self.kinds[table]
         names = [name for name in kind.ours if name in fields and _text(fields[name]) != _text(thing.get(name))]
         if {*names} & {*PLACE}:
             names = [name for name in kind.ours if name in names or (name in PLACE and name in fields)]
         if fields.get("status") in (CONNECTED, ACTIVE) and _is_planned(thing):
             names.append("status")
         if names:
-            texts = (
-                f"{name} {_shown(thing.get(name))} -> {row[name] if name in kind.ours else fields[name]}"
-                for name in names
-            )
+            new = row | ({"status": fields["status"]} if "status" in names else {})
+            texts = (f"{name} {_shown(thing.get(name))} -> {new[name]}" for name in names)
             self._note_row(CHANGED, table, row, ", ".join(texts))
         return {name: fields[name] for name in names}
 
@@ -399,28 +326,33 @@ class Push:
         leaving = dict[int, Fields]()
         for key, (row, _) in list(new.items()):
             in_the_way = [taken[end] for end in key if end in taken]
-            for thing in in_the_way:
-                is_ours = any(tag["slug"] == self._slug for tag in thing["tags"])
-                if not (is_ours and _is_planned(thing)):
-                    self._note(REFUSED, CABLES, row["label"], f"{thing['display']} is in its port")
-                    new.pop(key, None)
-            if key in new:
+            kept = [thing for thing in in_the_way if not (self._is_ours(thing) and _is_planned(thing))]
+            if kept:
+                self._note(REFUSED, CABLES, row["label"], f"{kept[0]['display']} is in its port")
+                del new[key]
+            else:
                 leaving |= {thing["id"]: thing for thing in in_the_way}
         self._delete(CABLES, list(leaving.values()))
 
-    def _create_templates(self, models: Collection[tuple[str, str]], tables: Mapping[str, Sequence[Fields]]) -> None:
+    def _create_templates(self, models: Collection[Key]) -> None:
         """Create the ports, power supplies and module bays of new device types: those that their devices have."""
-        model_of = {row["name"]: (row["manufacturer"], row["device_type"]) for row in tables["devices"]}
-        for table, path in TEMPLATES.items():
-            of_models = defaultdict[tuple[str, str], dict[str, Fields]](dict)
-            for row in tables[table]:
+        model_of: dict[str, Key] = {
+            row["name"]: (row["manufacturer"], row["device_type"]) for row in self._tables["devices"]
+        }
+        for table, kind in self.kinds.items():
+            of_models = defaultdict[Key, dict[str, Fields]](dict)
+            for row in self._tables[table] if kind.template else ():
                 if (model := model_of[row["device"]]) in models:
-                    fields = {name: row[name] for name in TEMPLATE_FIELDS if name in row}
+                    fields = {
+                        name: value for name, value in row.items() if name not in ("device", "speed", *kind.no_fields)
+                    }
                     of_models[model].setdefault(row["name"], fields)
             for model, components in of_models.items():
                 owner = {"device_type": self._ids["device-types", *model]}
-                undivided = components.keys() - _divided(components)
-                self._create(path, [owner | fields for name, fields in components.items() if name in undivided])
+                names = components.keys() - _divided(components)
+                self._send(
+                    "POST", kind.template, [owner | fields for name, fields in components.items() if name in names]
+                )
 
 
 def _divided(names: Collection[str]) -> set[str]:
@@ -430,18 +362,18 @@ def _divided(names: Collection[str]) -> set[str]:
 
 
 def _key(kind: Kind, fields: Fields) -> Key:
-    """Return what distinguishes an object: the numbers of the two ends of a cable, in any order, or texts."""
-    if kind.key == ENDS:
-        ends = (end for side in ENDS for end in fields[side])
-        return tuple(sorted(f"{end['object_type']} {end['object_id']}" for end in ends))
-    return tuple(_text(fields[name]) for name in kind.key)
+    """Return what distinguishes an object: the two ends of a cable, in any order, or the texts of fields."""
+    values = [fields[name] for name in kind.key]
+    if tuple(kind.key) == ENDS:
+        return tuple(sorted(f"{end['object_type']} {end['object_id']}" for side in values for end in side))
+    return tuple(map(_text, values))
 
 
-def _names(kind: Kind, row: Fields) -> tuple[str, ...]:
+def _names(kind: Kind, row: Fields) -> Key:
     return tuple(str(row[name]) for name in kind.names)
 
 
-def _ends(row: Fields) -> tuple[Port, Port]:
+def _ends(row: Fields) -> tuple[Key, Key]:
     return ((row["side_a_device"], row["side_a_name"]), (row["side_b_device"], row["side_b_name"]))
 
 
@@ -463,16 +395,13 @@ def _shown(value: Any) -> str:
 
 
 def list_changes(changes: Sequence[Change]) -> Iterator[str]:
-    """Yield a line per change, of many alike the first ones, then their numbers by table."""
-    numbers = Counter((change.table, change.sign) for change in changes)
-    shown = Counter[tuple[str, str]]()
+    """Yield a line per change, of many alike the first ones, then the numbers of each table."""
+    numbers = Counter(change[:2] for change in changes)
+    shown = Counter[tuple[str, ...]]()
     for change in changes:
-        group = change.table, change.sign
-        shown[group] += 1
-        if shown[group] <= MOST_SHOWN:
+        shown[change[:2]] += 1
+        if shown[change[:2]] <= MOST_SHOWN:
             yield f"{change.sign} {change.table}: {change.name}" + (f" ({change.detail})" if change.detail else "")
-        elif shown[group] == numbers[group]:
-            yield f"{change.sign} {change.table}: {numbers[group] - MOST_SHOWN} more"
     for table in dict.fromkeys(change.table for change in changes):
-        counts = (f"{numbers[table, sign]} {word}" for sign, word in WORDS.items() if numbers[table, sign])
+        counts = (f"{numbers[sign, table]} {word}" for sign, word in WORDS.items() if numbers[sign, table])
         yield f"{table}: {', '.join(counts)}"

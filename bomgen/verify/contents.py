@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from bomgen.core.document import Column, Document, Note, Row, Section, Table, ro
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
 from bomgen.output.wiring.columns import ACTION, KEEP, NAMES, TODAY, list_labels, tables
-from bomgen.output.wiring.columns import SEVERAL as JOINED
 from bomgen.verify.findings import NOT_YET, RIGHT, Verification, Work
 from bomgen.verify.naming import NO_PORT, SeenEnd, SeenLink
 
@@ -89,23 +88,12 @@ def work_csv(verification: Verification) -> bytes:
     return out.getvalue().encode("utf-8", "replace")
 
 
-def read_verified(content: bytes, file: str) -> frozenset[frozenset[tuple[str, str]]]:
-    """Return both ends, device and port, of every link that a list of work as CSV says is as planned.
-
-    Raises PlanErrors for a table without the columns of a list of work.
-    """
+def read_verified(content: bytes, file: str) -> frozenset[str]:
+    """Return the labels of the cables that a list of work as CSV says are as planned. Raises PlanErrors for others."""
     rows = csv.DictReader(StringIO(content.decode("utf-8", "replace")))
-    ends = [f"{end}_{what}" for end in ("a", "b") for what in ("device", "port")]
-    if missing := [name for name in (FOUND[0], *ends) if name not in (rows.fieldnames or ())]:
-        message = f"no column '{missing[0]}'; write the list of work with `bomgen verify PLAN FILES... -f csv`"
-        raise error_at(file, message, "as-built")
-    links = set[frozenset[tuple[str, str]]]()
-    for row in rows:
-        columns = [(row[name] or "").split(JOINED) for name in ends]
-        count = max(map(len, columns)) if row[FOUND[0]] in RIGHT else 0
-        of_links = zip(*(values * count if len(values) == 1 else values for values in columns), strict=False)
-        links.update(frozenset(((a, a_port), (b, b_port))) for a, a_port, b, b_port in islice(of_links, count))
-    return frozenset(links)
+    if not {FOUND[0], "label"} <= {*(rows.fieldnames or ())}:
+        raise error_at(file, "no list of work; write it with `bomgen verify PLAN FILES... -f csv`", "as-built")
+    return frozenset(row["label"] for row in rows if row[FOUND[0]] in RIGHT)
 
 
 def _csv_value(value: Any) -> object:

@@ -21,7 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from netbox_server import TOKEN, RecordedNetBox, serve
 
 from bomgen.cli.command import main
-from bomgen.output.netbox_push import CABLES, KINDS, Server
+from bomgen.output.netbox_push import CABLES, Server, read_kinds
+
+KINDS = read_kinds()
 
 PLAN = """bomgen: 1
 name: {name}
@@ -304,8 +306,8 @@ def test_a_certificate_is_checked(tmp_path: Path) -> None:
         ("http://127.0.0.1:1", "x", 3, "http://127.0.0.1:1 cannot be reached: Connection refused"),
         ("netbox.example.com", "x", 2, "give the address as https://netbox.example.com"),
         ("https://user:word@netbox.example.com", "x", 2, "give the address as https://netbox.example.com"),
-        ("https://netbox.example.com/\r\nX: y", "x", 2, "the address has a sign that no address has"),
-        ("https://netbox.example.com", "a b", 2, "the file holds no token; a token is one word"),
+        ("https://netbox.example.com/\r\nX: y", "x", 2, "an address and a token are one word each, in ASCII"),
+        ("https://netbox.example.com", "a b", 2, "an address and a token are one word each, in ASCII"),
     ],
 )
 def test_addresses_and_tokens(url: str, token: str, code: int, said: str, tmp_path: Path) -> None:

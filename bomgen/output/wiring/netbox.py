@@ -20,6 +20,7 @@ import numpy as np
 from bomgen.cabling.types import NOWHERE, CableType, DeviceKind, Wiring
 from bomgen.catalog.identity import ascii_slug
 from bomgen.catalog.parts import Cable, Identity, Module
+from bomgen.core.yaml_source import read_data
 from bomgen.optics.compatibility import COPPER_PAIRS
 from bomgen.output.registry import Progress
 from bomgen.output.wiring.columns import batches
@@ -30,6 +31,7 @@ SUFFIXES = (".csv",)
 BINARY = False
 SEVERAL_FILES = True
 ONE_FABRIC = False
+DATA = "netbox.yaml"
 ORDER = ("sites", "locations", "manufacturers", "device-roles", "device-types", "racks", "devices", "interfaces")
 """Objects to import before the cables, in this order; each is a separate file."""
 BESIDE = "{stem}-{name}.csv"
@@ -46,33 +48,6 @@ SINGLE_MODE = "single-mode"
 MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"
 COLORS = {MULTIMODE_CABLE: "00bcd4", SINGLE_MODE_CABLE: "ffeb3b"}
 """Fibre colours: aqua and yellow (TIA-598-D), in NetBox's palette."""
-INFINIBAND_TYPES = {
-    **{10: "infiniband-sdr-4x", 20: "infiniband-ddr-4x", 40: "infiniband-qdr-4x", 56: "infiniband-fdr-4x"},
-    **{100: "infiniband-edr-4x", 200: "infiniband-hdr-4x", 400: "infiniband-ndr-4x", 800: "infiniband-xdr-4x"},
-}
-"""InfiniBand interface types by the rate of four lanes [Gb/s]; those without `-4x` are ports of one lane."""
-CAGE_TYPES = {
-    ("sfp", 1): "1000base-x-sfp",
-    ("sfp28", 10): "10gbase-x-sfpp",
-    ("sfp28", 25): "25gbase-x-sfp28",
-    ("qsfp28", 100): "100gbase-x-qsfp28",
-    ("qsfp56", 100): "100gbase-x-qsfp28",
-    ("qsfp56", 200): "200gbase-x-qsfp56",
-    ("qsfp112", 200): "200gbase-x-qsfp56",
-    ("qsfp112", 400): "400gbase-x-qsfp112",
-    ("qsfp-dd", 100): "100gbase-x-qsfpdd",
-    ("qsfp-dd", 200): "200gbase-x-qsfpdd",
-    ("qsfp-dd", 400): "400gbase-x-qsfpdd",
-    ("qsfp-dd", 800): "800gbase-x-qsfpdd",
-    ("osfp", 400): "400gbase-x-osfp",
-    ("osfp", 800): "800gbase-x-osfp",
-}
-"""Ethernet interface types by cage and link rate [Gb/s]; osfp stands for all its variants."""
-RATE_TYPES = {
-    **{1: "1000base-t", 10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp", 50: "50gbase-x-sfp56"},
-    **{100: "100gbase-x-qsfp28", 200: "200gbase-x-qsfp56", 400: "400gbase-x-osfp", 800: "800gbase-x-osfp"},
-}
-"""Ethernet interface types by link rate alone, with the usual cage."""
 OSFP = "osfp"
 OTHER = "other"
 INLET = "iec-60320-"
@@ -237,19 +212,13 @@ def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterat
 
 
 def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
-    sides = [
-        [
-            (
-                _type(kind, module),
-                kind.rate_gbps * KBPS,
-                module.identity.part_number or module.identity.name if module else "",
-            )
-            for module in _modules_of(kind)
-        ]
-        for kind in wiring.cable_types
-    ]
-    for device, port, _, kind, end in _ports(wiring):
-        yield (wiring.names[device], wiring.ports[port], *sides[kind][end])
+    sides = []
+    for kind in wiring.cable_types:
+        modules, speed = _modules_of(kind), kind.rate_gbps * KBPS
+        parts = [module.identity.part_number or module.identity.name if module else "" for module in modules]
+        sides.append([(_type(kind, module), speed, part) for module, part in zip(modules, parts, strict=True)])
+    for device, port, _, kind_number, end in _ports(wiring):
+        yield (wiring.names[device], wiring.ports[port], *sides[kind_number][end])
 
 
 def _modules(wiring: Wiring) -> Iterator[tuple[str, str, str, str]]:
@@ -277,11 +246,10 @@ def _module_type(module: Module) -> tuple[str, str, str]:
 
 def _ports(wiring: Wiring) -> Iterator[tuple[int, int, int, int, int]]:
     """Yield the ports with a cable by device, cage and lane: device, port, cage, type of cable, and end (0 or 1)."""
-    columns = [
+    device, port, cage, lane = (
         np.concatenate((getattr(wiring, f"a_{name}"), getattr(wiring, f"b_{name}")))
         for name in ("device", "port", "cage", "lane")
-    ]
-    device, port, cage, lane = columns
+    )
     cable_type = np.concatenate((wiring.cable_type, wiring.cable_type))
     for row in np.lexsort((lane, cage, device)).tolist():
         yield int(device[row]), int(port[row]), int(cage[row]), int(cable_type[row]), int(row >= len(wiring))
@@ -301,11 +269,12 @@ def _power_ports(wiring: Wiring, devices: Iterable[int]) -> Iterator[tuple[objec
 
 
 def _type(cable_type: CableType, module: Module | None) -> str:
-    rate = cable_type.rate_gbps
+    types: dict[str, dict[str, str]] = read_data(DATA)["interfaces"]
+    rate = str(cable_type.rate_gbps)
     if cable_type.protocol == INFINIBAND:
-        return INFINIBAND_TYPES.get(rate, OTHER)
-    cage = OSFP if module and module.cage.startswith(OSFP) else module.cage if module else None
-    return CAGE_TYPES.get((cage or "", rate)) or RATE_TYPES.get(rate, OTHER)
+        return types[INFINIBAND].get(rate, OTHER)
+    cage = OSFP if module and module.cage.startswith(OSFP) else module.cage if module else ""
+    return types.get(cage, {}).get(rate) or types["any"].get(rate, OTHER)
 
 
 def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:
