@@ -90,10 +90,12 @@ def work_csv(verification: Verification) -> bytes:
 
 def read_verified(content: bytes, file: str) -> frozenset[str]:
     """Return the labels of the cables that a list of work as CSV says are as planned. Raises PlanErrors for others."""
-    rows = csv.DictReader(StringIO(content.decode("utf-8", "replace")))
-    if not {FOUND[0], "label"} <= {*(rows.fieldnames or ())}:
-        raise error_at(file, "no list of work; write it with `bomgen verify PLAN FILES... -f csv`", "as-built")
-    return frozenset(row["label"] for row in rows if row[FOUND[0]] in RIGHT)
+    try:
+        rows = csv.DictReader(StringIO(content.decode("utf-8", "replace")))
+        return frozenset(row["label"] for row in rows if row[FOUND[0]] in RIGHT)
+    except (csv.Error, KeyError):
+        message = "no list of work; write it with `bomgen verify PLAN FILES... -f csv`"
+        raise error_at(file, message, "as-built") from None
 
 
 def _csv_value(value: Any) -> object:

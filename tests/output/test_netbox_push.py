@@ -209,6 +209,8 @@ def test_what_is_verified_becomes_connected(netbox: Pushed) -> None:
     assert (status["server-01"], status["server-02"]) == ("active", "planned")
     assert {cable["status"]["value"] for cable in netbox.things(CABLES)} == {"planned", "connected"}
     assert netbox.push("--verified", str(work)).stdout.splitlines()[-1] == "Nothing to change."
+    refused = netbox.push("-q", "--verified", str(netbox.plan))
+    assert (refused.exit_code, refused.stderr.count("no list of work; write it with `bomgen verify")) == (1, 1)
     assert netbox.push().stdout.splitlines()[-1] == "Nothing to change."
 
 
