@@ -98,7 +98,7 @@ class RecordedNetBox:
                     raise RefusedError(400, {name: ["Select a valid choice."]})
                 things = [thing for thing in things if str(self.owner(path, thing, name[:-3])) in values]
             elif name == "tag":
-                things = [thing for thing in things if {tag["slug"] for tag in thing.get("tags", ())} & {*values}]
+                things = [thing for thing in things if {tag["slug"] for tag in (thing.get("tags") or ())} & {*values}]
             elif name in ("slug", "model"):
                 things = [thing for thing in things if thing[name] in values]
         start, limit = int(query["offset"][0]), int(query["limit"][0])
@@ -119,7 +119,7 @@ class RecordedNetBox:
 
     def create(self, path: str, fields: Thing) -> Thing:
         """Create an object, a device with the components of its type."""
-        thing = {**ANSWERS[path], "id": next(self.numbers), "tags": []}
+        thing = {name: [] if name == "tags" else None for name in ANSWERS[path]} | {"id": next(self.numbers)}
         self.things[path][thing["id"]] = thing
         self.fill(path, thing, fields)
         for template, component in COMPONENTS.items() if path == "dcim/devices" else ():

@@ -343,9 +343,7 @@ class Push:
             of_models = defaultdict[Key, dict[str, Fields]](dict)
             for row in self._tables[table] if kind.template else ():
                 if (model := model_of[row["device"]]) in models:
-                    fields = {
-                        name: value for name, value in row.items() if name not in ("device", "speed", *kind.no_fields)
-                    }
+                    fields = {name: value for name, value in row.items() if name not in ("device", *kind.no_fields)}
                     of_models[model].setdefault(row["name"], fields)
             for model, components in of_models.items():
                 owner = {"device_type": self._ids["device-types", *model]}
