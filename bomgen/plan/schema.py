@@ -349,7 +349,7 @@ def _pool(source: Source, at: int) -> Source:
 def _lift(source: Source, base: Path, data: dict[str, Any], paths: Mapping[str, Path]) -> Source:
     """Return the keys of an entry as a plan of its own, with their marks; `paths` are their places in that."""
     entry_mark = source.mark(base)
-    keys = {(key,): entry_mark for key in data}
+    keys: dict[Path, Mark] = {(key,): entry_mark for key in data}
     values: dict[Path, Mark] = {(): entry_mark, **keys}
     for key, path in paths.items():
         holder = data
@@ -380,8 +380,10 @@ def split_phases(source: Source, settings: Sequence[str] = ()) -> list[Source]:
     phase = source._replace(data={key: value for key, value in source.data.items() if key != PHASES})
     phases, whole = list[Source](), source
     for at, entry in enumerate(source.data[PHASES]):
-        designed = {key: (key,) for key in OF_PHASE[:-1] if key in entry}
-        priced = {key: path for key, path in ((QUOTE, (QUOTE,)), (DATE, (QUOTE, DATE))) if key in entry}
+        designed: dict[str, Path] = {key: (key,) for key in OF_PHASE[:-1] if key in entry}
+        priced: dict[str, Path] = {
+            key: path for key, path in ((QUOTE, (QUOTE,)), (DATE, (QUOTE, DATE))) if key in entry
+        }
         phase = merged(phase, _lift(source, (PHASES, at), {}, designed | priced))
         phases.append(phase._replace(files=source.files))
         whole = merged(whole, _lift(source, (PHASES, at), {}, designed))._replace(files=source.files)

@@ -325,26 +325,27 @@ def subtract_bought(lines: Sequence[Line], bought: Sequence[Line]) -> tuple[list
     A line keeps its own pieces, installed ones and spares; then lines take those that other lines of the part leave.
     Charges by the order are those of every order.
     """
-    own, free = Pool(), Pool()
+    own, free, parts = Pool(), Pool(), dict[tuple[str, ...], Line]()
     for line in bought:
         for count, pieces in ((INSTALLED, line.quantity), (HELD, line.spare)):
             if pieces and not _is_by_order(line):
-                _add(own, (count, line.cluster, line.id, *part_key(line)), pieces)
-    rest = [
-        line
-        if _is_by_order(line)
-        else line._replace(
-            quantity=_take_from(own, (INSTALLED, line.cluster, line.id, *part_key(line)), line.quantity),
-            spare=line.spare and _take_from(own, (HELD, line.cluster, line.id, *part_key(line)), line.spare),
-        )
-        for line in lines
-    ]
-    for (*_, category, part), pieces in own.items():
-        _add(free, (category, part), pieces)
+                _add(own, _place(line, count), pieces)
+                parts |= {} if line.charge or line.in_stock else {_place(line, count): line}
+    rest = list(lines)
+    for at, line in enumerate(lines):
+        if not _is_by_order(line):
+            quantity = _take_from(own, _place(line, INSTALLED), line.quantity)
+            rest[at] = line._replace(
+                quantity=quantity, spare=line.spare and _take_from(own, _place(line, HELD), line.spare)
+            )
+    for place, line in parts.items():
+        _add(free, part_key(line), own[place])
     for at, line in enumerate(rest):
         if line.charge is None and not line.in_stock:
             quantity = _take_from(free, part_key(line), line.quantity)
-            rest[at] = line._replace(quantity=quantity, spare=line.spare and _take_from(free, part_key(line), line.spare))
+            rest[at] = line._replace(
+                quantity=quantity, spare=line.spare and _take_from(free, part_key(line), line.spare)
+            )
     kept = [
         line._replace(
             quantity=rest_of(line.quantity, less.quantity),
@@ -353,11 +354,16 @@ def subtract_bought(lines: Sequence[Line], bought: Sequence[Line]) -> tuple[list
         for line, less in zip(lines, rest, strict=True)
         if line.charge is None
     ]
-    parts = {part_key(line): line for line in reversed(bought) if line.charge is None}
     over = [
-        parts[key]._replace(quantity=pieces, spare=None) for key, pieces in free.items() if key in parts and pieces.value
+        line._replace(quantity=free[key], spare=None)
+        for key, line in {part_key(line): line for line in parts.values()}.items()
+        if free[key].value
     ]
     return [line for line in rest if line.pieces], [line for line in kept if line.pieces], over
+
+
+def _place(line: Line, count: str) -> tuple[str, ...]:
+    return (count, line.cluster, line.id, *part_key(line))
 
 
 def _is_by_order(line: Line) -> bool:

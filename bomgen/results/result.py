@@ -85,6 +85,11 @@ class Growth(NamedTuple):
     moves: Moves | None = None
     """The cables that are moved; None if they are unknown."""
 
+    @property
+    def moved_cables(self) -> int | None:
+        """Return the installed cables of which an end is moved or unplugged; None if they are unknown."""
+        return sum(cable.moved + cable.free for cable in self.moves.cables) if self.moves else None
+
 
 class Report(NamedTuple):
     """The complete result of one plan."""
@@ -234,6 +239,18 @@ def result(report: Report) -> dict[str, Any]:
         }
         for asked, other in zip(report.plan.quote.alternatives, report.alternatives, strict=True)
     ]
+    if report.phases:
+        data["phases"] = [
+            {
+                "name": planned.name,
+                "date": phase.plan.quote.date,
+                "ahead": list(planned.ahead),
+                "totals": _totals_data(phase.quote.totals),
+                "lines": lines_data(phase),
+                "cables_moved": phase.growth.moved_cables if phase.growth else 0,
+            }
+            for planned, phase in zip(report.plan.phases, report.phases, strict=True)
+        ]
     data["checks"] = [check._asdict() for check in report.checks]
     data["derivations"] = {
         path: _derivation_data(figure, paths)

@@ -557,6 +557,25 @@ def _work_out_sequence(
     return tuple(reports)
 
 
+EXPANSION = " / E1"
+"""What the number of a quote for an expansion ends with; a plan gives the next expansion a number of its own."""
+
+
+def order_growth(inputs: Inputs, report: Report, growth: Growth, bought: Sequence[Line]) -> Report:
+    """Return the report of what a grown plan orders; `report` is all of it, `bought` the lines of what stands.
+
+    Raises as `work_out`.
+    """
+    stands = {each.plan.cluster_name: each.plan.installed for each in report.each_cluster if each.plan.installed}
+    source, number = drop_alternatives(inputs.source), report.plan.quote.number
+    with _limited(source.mark(())):
+        order, _ = build_report(inputs._replace(source=source, installed=stands, bought=tuple(bought)))
+    quoted = order.plan.quote._replace(number=number and f"{number}{EXPANSION}")
+    return order._replace(
+        plan=order.plan._replace(quote=quoted), logo=report.logo, templates=report.templates, growth=growth
+    )
+
+
 def count_moves(
     today: Mapping[str, Report], report: Report, renamed: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 ) -> Moves | None:
