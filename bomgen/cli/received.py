@@ -44,7 +44,7 @@ from bomgen.output.terminal import render_lines
 from bomgen.output.writer import replace
 from bomgen.pricing.price_book import entries
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.list_columns import NOTHING, RequestedColumns
+from bomgen.reading.columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import PriceList, own_book, read_list
 from bomgen.reading.price_lists import text_of as text_of_list

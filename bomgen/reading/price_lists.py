@@ -35,7 +35,7 @@ from bomgen.reading.cells import (
     shorten_texts,
     words,
 )
-from bomgen.reading.list_columns import (
+from bomgen.reading.columns import (
     DIGIT,
     JUDGED,
     MAX_HEADER,

@@ -22,7 +22,7 @@ from judging import Judge
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading.cells import Broken, read_dates, read_heading, read_pieces
-from bomgen.reading.list_columns import NOTHING, read_asked
+from bomgen.reading.columns import NOTHING, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import PriceList, read_book, read_list
 from bomgen.reading.tables import read_tables
