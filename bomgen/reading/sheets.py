@@ -31,6 +31,7 @@ TIERS = ("server", "leaf", "spine", "core")
 """Tiers of devices from below; a device whose name has none of the others is a server."""
 HEADINGS = ("Part", "Description", "Quantity", "Fabric", "Role")
 _NOTHING = re.compile(r"(n/?a|none|tbd|-+|–)?", re.IGNORECASE)
+_LENGTH = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) ?(?:m|米)?")
 _RAIL = re.compile(r"[a-z]*?(\d+)")
 
 
@@ -63,6 +64,7 @@ class SheetCable(NamedTuple):
     a: CableEnd
     b: CableEnd
     part: str
+    length_m: float | None = None
 
     @property
     def links(self) -> str:
@@ -121,7 +123,8 @@ def _cable(row: Sequence[TableCell], columns: Mapping[tuple[str, str], int], she
 
     a, b = (CableEnd(*(text(side, name) for name in ENDS)) for side in SIDES)
     mark = next(cell.mark for cell in row if cell.filled)._replace(sheet=sheet)
-    return SheetCable(mark, text("", "fabric"), a, b, text("", "cable"))
+    length = _LENGTH.fullmatch(text("", "length"))
+    return SheetCable(mark, text("", "fabric"), a, b, text("", "cable"), float(length[1]) if length else None)
 
 
 def _end_columns(headings: Sequence[str]) -> dict[tuple[str, str], int]:
