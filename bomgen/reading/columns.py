@@ -41,6 +41,9 @@ from bomgen.reading.scans import column_letters, column_number
 PRICES = ("net_price", "price", "list_price")
 """Roles of price columns, in order of preference."""
 NO_READINGS: Mapping[int, str] = {}
+NO_PARTS: Mapping[str, str] = {}
+PART_OF = "part."
+"""Prefix of a part number in `--columns part.ACME-1=mma4z00-ns`."""
 REPEATS = ("first", "last", "lowest", "highest")
 """Which of several prices of a part is kept: that of a row, or an amount."""
 NO_COLUMN = "none"
@@ -114,6 +117,8 @@ class RequestedColumns(NamedTuple):
     """Rate of the tax that prices include."""
     repeated: str | None = None
     """Which price of a part is kept that has several, one of REPEATS."""
+    parts: Mapping[str, str] = NO_PARTS
+    """Parts by an unknown number in lower case; NO_COLUMN for one of no part."""
 
 
 NOTHING = RequestedColumns({})
@@ -123,18 +128,19 @@ NO_HEADING = Heading((), None, (), "")
 def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
     """Return the request in `part=C,price=F,currency=USD,decimal=comma,sheet=List,header=5`.
 
-    A currency is a code or a column; `roles` are the permitted roles, by default those of price lists. Raises
-    ValueError for other text.
+    A currency is a code or a column, `part.NUMBER=ID` the part of an unknown number; `roles` are permitted, by
+    default those of price lists. Raises ValueError for other text.
     """
     roles = roles or ROLES
-    columns: dict[str, str] = {}
-    settings: dict[str, str] = {}
+    columns, settings, parts = dict[str, str](), dict[str, str](), dict[str, str]()
     for pair in filter(None, text.split(",")):
         key, equals, value = (piece.strip() for piece in pair.partition("="))
         if not equals or not value:
             raise ValueError(f"'{pair}' asks for nothing; write part=C,price=F")
         if key in SETTINGS or (key == "currency" and value.upper() in minor_units()):
             settings[key] = value
+        elif key.startswith(PART_OF):
+            parts[key.removeprefix(PART_OF).lower()] = value
         elif key in roles:
             columns[key] = value
         else:
@@ -162,6 +168,7 @@ def read_asked(text: str, roles: Sequence[str] = ()) -> RequestedColumns:
         Decimal(settings["scale"]) if "scale" in settings else None,
         Decimal(settings["tax"].removesuffix("%")) / PERCENT if "tax" in settings else None,
         settings.get("repeated"),
+        parts,
     )
 
 
