@@ -427,7 +427,7 @@ def test_what_a_plan_uses_of_a_list() -> None:
 
 
 def test_an_unknown_number_is_asked_by_its_description() -> None:
-    """A row whose description names a part is a warning with that part to choose, once a number; the answer is taken."""
+    """A row whose description names a part is a warning with that part to choose; the answer is taken."""
     text = 'Part,Description,Price USD\nACME-77,QM9700 switch,21000\nX-9,"OSFP 800G 2xDR4, SMF",700\nX-8,a thing,3\n'
     sent = read_list(text.encode(), "list.csv")
     offered = [[choice.setting for choice in warning.questions[0].choices] for warning in sent.warnings]
