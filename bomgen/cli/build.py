@@ -11,17 +11,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
 from bomgen.cli.command import PASSED, QUIET, VERBOSE, Outcome, complain, ends_on_errors, is_set, on_terminal, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
-    Command,
     FormatsCommand,
     NamedPlan,
     Output,
@@ -56,7 +55,14 @@ from bomgen.pricing.bill import OpenItem
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.inputs import text_of
-from bomgen.workflow.pipeline import compute_fabric, list_cables, require_lock, select_alternative, work_out
+from bomgen.workflow.pipeline import (
+    compute_fabric,
+    list_cables,
+    require_lock,
+    select_alternative,
+    select_phase,
+    work_out,
+)
 from bomgen.workflow.plan_files import PlanFile
 
 if TYPE_CHECKING:
@@ -191,6 +197,7 @@ DEFAULT_FOLDER = "dist"
     multiple=True,
 )
 @option("--alternative NAME", "Build an alternative of the plan as a quote of its own, into DIR/PLAN-NAME/.")
+@option("--phase NAME", "Build a phase of the plan: the quote of its order, into DIR/PLAN-NAME/.")
 @option("--jobs N", "Number of plans to build in parallel.", type=click.IntRange(1), default=1)
 @option("--watch", "Rebuild when a plan or a file that it names changes.")
 @locked_option
@@ -201,6 +208,7 @@ def build(
     formats: str,
     templates: tuple[str, ...],
     alternative: str | None,
+    phase: str | None,
     jobs: int,
     watch: bool,
     locked: bool,
@@ -240,6 +248,7 @@ def build(
         options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
         options += [f"--root={root}"] if root else []
         options += [f"--alternative={alternative}"] if alternative else []
+        options += [f"--phase={phase}"] if phase else []
         options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
         commands = [["build", *options, "--", file.name] for file in files]
         if watch and files:
@@ -254,6 +263,7 @@ def build(
                 if locked:
                     require_lock(file, report)
                 report = select_alternative(report, alternative) if alternative else report
+                report = select_phase(report, phase) if phase else report
             show((*report.problems, *report.stale), file)
             with watched(file.name, *position):
                 made = render(report, wanted)
@@ -363,16 +373,43 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     stream.flush()
 
 
-def network_options(command: Command) -> Command:
-    """Add --from, --allow-moves and --cluster to a command about the cables of a plan."""
-    old = option(
+class Network(NamedTuple):
+    """Which cables of a plan a command is about."""
+
+    old: str | None
+    allow_moves: bool
+    cluster: str | None
+    phase: str | None
+
+    def wire(self, plan: NamedPlan, fabrics: Sequence[str] = (), one_fabric: bool = False) -> tuple[PlanFile, Wiring]:
+        """Return the file of a plan and its cables, those of `old` kept; problems of the plan end the command."""
+        today = {self.cluster or "": choose_cluster(build_today(self.old, plan.root), self.cluster)} if self.old else {}
+        file, report = plan.work_out(today=today, allow_moves=self.allow_moves)
+        report = choose_cluster(report, self.cluster)
+        with working_on(file):
+            report = select_phase(report, self.phase) if self.phase else report
+            require_fabrics(report, fabrics)
+            fabrics = compute_fabric(report) if one_fabric and not fabrics else fabrics
+            existing = next((list_cables(network) for network in today.values()), None)
+            return file, list_cables(report, fabrics, existing)
+
+
+def network_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --from, --allow-moves, --cluster and --phase to a command, which takes them as its `network`."""
+
+    @wraps(command)
+    def run(old: str | None, allow_moves: bool, cluster: str | None, phase: str | None, **values: Any) -> Any:
+        return command(network=Network(old, allow_moves, cluster, phase), **values)
+
+    installed = option(
         "--from old OLD",
         "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
         "sides",
     )
     moves = option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
-    cluster = option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
-    return old(moves(cluster(command)))
+    of_cluster = option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
+    of_phase = option("--phase NAME", "Phase to list: the work order from the phase before.")
+    return installed(moves(of_cluster(of_phase(run))))
 
 
 @click.command(cls=FormatsCommand, formats=WIRINGS)
@@ -388,9 +425,7 @@ def network_options(command: Command) -> Command:
 @option("--fabric fabrics NAME", "List only the cables of this fabric; repeatable.", "fabrics", multiple=True)
 @network_options
 @plan_options
-def wiring(
-    plan: NamedPlan, output: Output, fabrics: tuple[str, ...], old: str | None, allow_moves: bool, cluster: str | None
-) -> None:
+def wiring(plan: NamedPlan, output: Output, fabrics: tuple[str, ...], network: Network) -> None:
     """List every cable once, port to port, in a format that other programs read.
 
     With --from the tables are the list of work from OLD to PLAN: every cable is removed, moved, added or kept.
@@ -401,7 +436,7 @@ def wiring(
     module = WIRINGS.module(output.form)
     if output.file is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{output.form} goes to a file; name it with -o")
-    file, cables = _wire(plan, old, allow_moves, cluster, fabrics, module.ONE_FABRIC)
+    file, cables = network.wire(plan, fabrics, module.ONE_FABRIC)
     try:
         with ends_on_errors(partial(text_of, file)), _bar(cables.each_cable.pieces, bool(output.file)) as step:
             written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
@@ -409,24 +444,6 @@ def wiring(
         raise click.UsageError(f"{output.form}: {error}") from None
     for path in written:
         say(f"{path}")
-
-
-def _wire(
-    plan: NamedPlan,
-    old: str | None,
-    allow_moves: bool,
-    cluster: str | None,
-    fabrics: Sequence[str] = (),
-    one_fabric: bool = False,
-) -> tuple[PlanFile, Wiring]:
-    """Return the file of a plan and its cables, those of `old` kept; problems of the plan end the command."""
-    today = {cluster or "": choose_cluster(build_today(old, plan.root), cluster)} if old else {}
-    file, report = plan.work_out(today=today, allow_moves=allow_moves)
-    report = choose_cluster(report, cluster)
-    require_fabrics(report, fabrics)
-    with working_on(file):
-        existing = next((list_cables(network) for network in today.values()), None)
-        return file, list_cables(report, compute_fabric(report) if one_fabric and not fabrics else fabrics, existing)
 
 
 @click.command()
@@ -447,9 +464,7 @@ def push(
     dry_run: bool,
     prune: bool,
     verified: str | None,
-    old: str | None,
-    allow_moves: bool,
-    cluster: str | None,
+    network: Network,
 ) -> None:
     """Bring a NetBox up to date with PLAN: types, racks, devices with their ports and modules, and cables.
 
@@ -471,7 +486,7 @@ def push(
         raise click.UsageError(f"--url or --token-file: {error}") from None
     with ends_on_errors():
         done = read_verified(read_given(verified, "list of work"), verified) if verified else frozenset()
-    file, cables = _wire(plan, old, allow_moves, cluster)
+    file, cables = network.wire(plan)
     with working_on(file):
         pushed = Push(server, cables, dry_run, done)
         pushed.prune() if prune else pushed.write()
