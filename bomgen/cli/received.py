@@ -37,8 +37,7 @@ from bomgen.cli.options import (
 )
 from bomgen.core.language import language
 from bomgen.core.yaml_source import Source
-from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
-from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.price_lists import PRICE_LISTS, describe, margin_document, to_csv, to_json, use_of, written
 from bomgen.output.registry import render_page
 from bomgen.output.terminal import render_lines
 from bomgen.output.writer import replace
@@ -348,8 +347,12 @@ def verify(
         for name in files
         for host, _, file in [name.rpartition("=")]
     ]
-    from bomgen.verify.contents import verification_data, verification_document, work_csv  # which load NumPy
-    from bomgen.verify.findings import USUAL_ERROR_RATE
+    from bomgen.verify.findings import (  # which load NumPy
+        USUAL_ERROR_RATE,
+        verification_data,
+        verification_document,
+        work_csv,
+    )
     from bomgen.verify.findings import verify as compare
     from bomgen.verify.reading import MOST_BYTES, read_names, read_outputs
 
