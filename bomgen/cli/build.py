@@ -53,7 +53,14 @@ from bomgen.pricing.bill import OpenItem
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.inputs import text_of
-from bomgen.workflow.pipeline import compute_fabric, list_cables, require_lock, select_alternative, work_out
+from bomgen.workflow.pipeline import (
+    compute_fabric,
+    list_cables,
+    require_lock,
+    select_alternative,
+    select_phase,
+    work_out,
+)
 
 if TYPE_CHECKING:
     from bomgen.core.jobs import Child
@@ -186,6 +193,7 @@ DEFAULT_FOLDER = "dist"
     multiple=True,
 )
 @option("--alternative NAME", "Build an alternative of the plan as a quote of its own, into DIR/PLAN-NAME/.")
+@option("--phase NAME", "Build a phase of the plan: the quote of its order, into DIR/PLAN-NAME/.")
 @option("--jobs N", "Number of plans to build in parallel.", type=click.IntRange(1), default=1)
 @option("--watch", "Rebuild when a plan or a file that it names changes.")
 @locked_option
@@ -196,6 +204,7 @@ def build(
     formats: str,
     templates: tuple[str, ...],
     alternative: str | None,
+    phase: str | None,
     jobs: int,
     watch: bool,
     locked: bool,
@@ -235,6 +244,7 @@ def build(
         options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
         options += [f"--root={root}"] if root else []
         options += [f"--alternative={alternative}"] if alternative else []
+        options += [f"--phase={phase}"] if phase else []
         options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
         commands = [["build", *options, "--", file.name] for file in files]
         if watch and files:
@@ -249,6 +259,7 @@ def build(
                 if locked:
                     require_lock(file, report)
                 report = select_alternative(report, alternative) if alternative else report
+                report = select_phase(report, phase) if phase else report
             show((*report.problems, *report.stale), file)
             with watched(file.name, *position):
                 made = render(report, wanted)
@@ -376,9 +387,16 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
 )
 @option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
 @option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
+@option("--phase NAME", "Phase to list: the work order from the phase before.")
 @plan_options
 def wiring(
-    plan: NamedPlan, output: Output, fabrics: tuple[str, ...], old: str | None, allow_moves: bool, cluster: str | None
+    plan: NamedPlan,
+    output: Output,
+    fabrics: tuple[str, ...],
+    old: str | None,
+    allow_moves: bool,
+    cluster: str | None,
+    phase: str | None,
 ) -> None:
     """List every cable once, port to port, in a format that other programs read.
 
@@ -393,6 +411,9 @@ def wiring(
     today = {cluster or "": choose_cluster(build_today(old, plan.root), cluster)} if old else {}
     file, report = plan.work_out(today=today, allow_moves=allow_moves)
     report = choose_cluster(report, cluster)
+    if phase:
+        with ends_on_errors(partial(text_of, file)):
+            report = select_phase(report, phase)
     require_fabrics(report, fabrics)
     if module.ONE_FABRIC and not fabrics:
         fabrics = compute_fabric(report)

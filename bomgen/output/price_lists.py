@@ -27,7 +27,7 @@ from bomgen.documents.tables import columns_of, make_table
 from bomgen.output.registry import Format, Formats
 from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
 from bomgen.pricing.price_book import FORMAT, FORMAT_KEY
-from bomgen.reading.list_columns import name_role
+from bomgen.reading.columns import name_role
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import PriceList, UnpricedRow
 from bomgen.reading.price_table import DATES, columns

@@ -63,15 +63,15 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 def render_difference(difference: Difference, new: Report | None, form: str) -> bytes:
     """Return a difference as html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
 
-    An expansion becomes a quote for the customer: parts to buy, cables to move, surplus parts. Other differences, and
-    those to a bom.json, become a page of changes. Raises OutputError if no PDF can be written.
+    The order of an expansion becomes a quote for the customer: parts to buy, cables to move, surplus parts. Other
+    differences, and those to a bom.json, become a page of changes. Raises OutputError if no PDF can be written.
     """
     from bomgen.documents.diff.contents import changes_document
     from bomgen.output.drawing.charts import changes_drawing
 
     words = language(new.plan.quote.language if new else ENGLISH)
-    if new and (quote := DocumentInputs(new, ()).expansion(difference)):
-        return render_page(quote, words, form)
+    if new and new.growth:
+        return render_page(DocumentInputs(new, ()).quote, words, form)
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
 
 

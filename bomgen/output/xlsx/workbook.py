@@ -476,7 +476,7 @@ def _categories(sheet: Sheet, document: Document, lines: Sequence[BillLine]) -> 
 
 _QUOTE_WIDTHS = (34, 24, 20, 22)
 _ORDER_LIST, _TERMS = "order-list", "terms"
-_TABLES = ("changes", "racks-and-network")
+_TABLES = ("phases", "changes", "racks-and-network")
 """The sections that are sheets of their own, as far as a quote has them with tables."""
 _TEXTS = ("changes", "not-included", "notes", _TERMS)
 """The sections of sentences that stand on one sheet, as far as a quote has them."""

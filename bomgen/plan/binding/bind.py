@@ -40,7 +40,7 @@ from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.binding.workload import compute, fine_tuning, inference, reinforcement, training
 from bomgen.plan.commercial_terms import operation, owned, paths, quote
 from bomgen.plan.fabric_demand import attach, ports_of_nics
-from bomgen.plan.schema import declaration_at
+from bomgen.plan.schema import PHASES, declaration_at
 from bomgen.plan.types import (
     OUT_OF_BAND,
     ROLES,
@@ -49,6 +49,7 @@ from bomgen.plan.types import (
     FabricPlan,
     Hosts,
     Layout,
+    Phase,
     Plan,
     ServerGroup,
     Site,
@@ -510,6 +511,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
         no_compute=no_compute,
         pair=pair_of_servers(listed, no_compute, bought),
         groups=groups,
+        phases=tuple(Phase(**phase.keys(Phase), mark=phase.mark) for phase in root.items(PHASES)),
     )
     if problems or bought is None:
         raise PlanErrors(sorted(dict.fromkeys(problems), key=lambda problem: problem.mark))
