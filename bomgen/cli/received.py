@@ -42,8 +42,7 @@ from bomgen.cli.options import (
 from bomgen.core.diagnostics import error_at
 from bomgen.core.language import language
 from bomgen.core.yaml_source import Source
-from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
-from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.price_lists import PRICE_LISTS, describe, margin_document, to_csv, to_json, use_of, written
 from bomgen.output.registry import render_page
 from bomgen.output.terminal import render_lines
 from bomgen.output.writer import replace
@@ -322,7 +321,7 @@ def xray(
 def _show(
     findings: Xray, compared: tuple[Verification, str] | None, form: str, every: bool, code: str, output: str | None
 ) -> None:
-    from bomgen.verify.contents import verification_data, verification_document  # which load NumPy
+    from bomgen.verify.findings import verification_data, verification_document  # which load NumPy
 
     words = language(code)
     if form == "json":
@@ -388,7 +387,7 @@ def verify(
         for name in files
         for host, _, file in [name.rpartition("=")]
     ]
-    from bomgen.verify.contents import verification_data, verification_document, work_csv  # which load NumPy
+    from bomgen.verify.findings import verification_data, verification_document, work_csv  # which load NumPy
     from bomgen.verify.reading import MOST_BYTES
 
     _, report = plan.work_out()

@@ -40,7 +40,7 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.exact_vectors", "fabric.links", "sizing.size_counts", "sizing.gpu_counts"),
+        *("core.exact_vectors", "fabric.links", "sizing.gpu_counts"),
         *("site.floor_plan", "cabling.*", "results.rack_placement", "results.designs", "results.front"),
         "output.wiring.*",
         *("workflow.design_tables", "verify.*"),
