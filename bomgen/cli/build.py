@@ -478,7 +478,7 @@ def push(
     their ports.
     """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
     from bomgen.output.netbox_push import REFUSED, Push, Server, list_changes  # which loads NumPy
-    from bomgen.verify.contents import read_verified
+    from bomgen.verify.findings import read_verified
 
     try:
         server = Server(url, read_given(token_file, "token").decode("ascii").strip())
