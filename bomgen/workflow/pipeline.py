@@ -712,11 +712,11 @@ def _record_network(report: Report, today: Report | None) -> Installed:
     from bomgen.cabling.recabling import record_network
     from bomgen.output.wiring.columns import list_labels
 
-    planned = list_cables(report._replace(plan=report.plan._replace(installed=None)))
+    planned = list_cables(report._replace(plan=report.plan._replace(installed=None), phases=()))
     if planned.over_panels:
         return Installed((), {})
     network = planned
-    if today or report.plan.installed:
+    if today or report.plan.installed or report.phases:
         network = list_cables(report, today=list_cables(today) if today else None)
     return record_network(planned, network, list_labels(network))
 
@@ -792,6 +792,8 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 
+    if report.phases and today is None:  # the whole is what its phases leave
+        return replace(list_cables(report.phases[-1], fabrics), changes=None)
     report_stage("cables")
     with _limited(report.plan.mark, f"more than {MAX_STEPS} cables; a list can have at most that many"):
         spend(count_links(report.design))
