@@ -5,7 +5,7 @@ import { button, complaint, field, framed, make, placed, saveFile, sentence, tab
 
 /** A stage of a long call in the language of the page. */
 const stageName = (stage) => {
-  const [, begun, name] = /^(alternative) (.+)$/.exec(stage) ?? [];
+  const [, begun, name] = /^(alternative|phase) (.+)$/.exec(stage) ?? [];
   return begun ? `${words().stages[begun] ?? begun} ${name}` : words().stages[stage] ?? stage;
 };
 
