@@ -294,6 +294,10 @@ class _PartCounter:
             count, machines = ports_of_machines(each.pieces, each.ports), ((each.pieces, each.ports),)
             span = Span(cage, upper, rate, Fraction(wanted.length_m.value), over_panels=bool(wanted.panels))
             found = self._medium_of_hosts(each, wanted, span, links.kind)
+            if found is None and rate.value < links.rate_gbps.value:
+                # Slower links may break out a cage further than those of the fabric.
+                span = span._replace(upper=self._cage(links.ends[1], rate))
+                found = self._medium_of_hosts(each, wanted, span, links.kind)
             found, far = found and without_fixed_modules(found, cage, upper), None
             if found and found.lower and not each.modules_offered:
                 far = FarModules(each.name, found.lower, machine_modules(machines, found.lower.ports))

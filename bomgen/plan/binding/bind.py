@@ -322,7 +322,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     listed, no_compute = built(root.below("fabrics"))
-    shared = converged(listed, server)
+    shared = converged(listed, bought)
     described = (fabric(listed, name, shared, bought) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
