@@ -527,7 +527,7 @@ class _PartCounter:
             self._problem(spec, "warning", text, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
             self._problem(spec, "warning", self._real_cable(links, cable, group, upper, spec), "generic", links.kind)
-        elif cable.identity.generic and cable.links.value > 1:
+        elif cable.identity.generic and cable.links.value > 1 and any(end.identity.generic for end in used.values()):
             text = message("generic-fan-out", part=cable.identity.id, links=cable.links.value)
             self._problem(spec, "warning", text, "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:
