@@ -436,7 +436,7 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure, attached: 
     Raises Infeasible when there is none, or its links are faster than their ends, and PlanErrors without a rate.
     """
     gpu = cluster.gpu
-    stated = (fabric.links[kind.name].rate_gbps for kind in fabric.declared.link_kinds)
+    stated = (fabric.links[kind.name].rate_gbps for kind in fabric.declared.link_kinds if kind.name in fabric.links)
     rate = next(filter(None, stated), fabric.link_gbps) or (attached.port_gbps if attached else gpu.pod_link_gbps)
     if rate is None:
         message = f"the link rate of the {fabric.topology.value} is unknown; set `link:`, for example 400G"
