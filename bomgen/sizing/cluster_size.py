@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache, partial
 from itertools import islice, takewhile
-from fractions import Fraction
 from math import ceil, inf, lcm
 from typing import TYPE_CHECKING, Any, NamedTuple
 
