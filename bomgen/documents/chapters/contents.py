@@ -16,9 +16,8 @@ from bomgen.core.language import Language
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing
 from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import Chart, charts_of
-from bomgen.documents.tables import sums_of
+from bomgen.documents.tables import Writer, sums_of
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE
 from bomgen.results.result import Report

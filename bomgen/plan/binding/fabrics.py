@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bomgen.catalog import part_records, parts, switch_records
+from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.identity import slug
 from bomgen.core.diagnostics import Problem
@@ -141,9 +141,9 @@ def _read_fabric(
     topology = (section if section.has("topology") or usual is None else usual).setting("topology")
     kind = _topology(section, str(topology.value))
     usual = None if kind.switchless else usual
-    switch = like or section.part("switch", "switch", switch_records.switch)
-    switch = switch or (usual.part("switch", "switch", switch_records.switch) if usual else None)
-    above = switch or section.below("leaf").part("switch", "switch", switch_records.switch)
+    switch = like or section.part("switch", "switch", part_records.switch)
+    switch = switch or (usual.part("switch", "switch", part_records.switch) if usual else None)
+    above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
     if not (tier_plans["leaf"] or kind.switchless or _names_leaf(section)):
@@ -403,8 +403,8 @@ def _compute_leaf(fabrics: PlanSection, bought: Cluster | None) -> parts.Switch 
         if _role(fabrics, name) == COMPUTE:
             section = fabrics.below(name)
             section = section if _names_leaf(section) else _usual_compute_fabric(fabrics, name, bought) or section
-            return section.below("leaf").part("switch", "switch", switch_records.switch) or section.part(
-                "switch", "switch", switch_records.switch
+            return section.below("leaf").part("switch", "switch", part_records.switch) or section.part(
+                "switch", "switch", part_records.switch
             )
     return None
 
@@ -505,12 +505,12 @@ def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSec
 
 def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierChoice | None:
     tier_section = section.below(tier)
-    model = tier_section.part("switch", "switch", switch_records.switch) or switch
+    model = tier_section.part("switch", "switch", part_records.switch) or switch
     if model is None:
         return None
     if line_cards := tier_section.figure("line_cards"):
         try:
-            model = switch_records.fitted_with(model, line_cards)
+            model = part_records.fitted_with(model, line_cards)
         except ValueError as error:
             tier_section.problem("line_cards", str(error), "chassis")
     fixed = {key: tier_section.figure(key) for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}
