@@ -21,6 +21,7 @@ import numpy as np
 from bomgen import __version__
 from bomgen.cabling.matching import MovedEnds, order_moves
 from bomgen.cabling.types import INFINIBAND_LANES, NOWHERE, Wiring
+from bomgen.core.diagnostics import error_at
 from bomgen.core.document import Column, Document, Note, Row, Section, Table, row_of
 from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
@@ -452,6 +453,16 @@ def work_csv(verification: Verification) -> bytes:
     for row in list_rows(verification):
         writer.writerow(_csv_value(value) for value in row.values())
     return out.getvalue().encode("utf-8", "replace")
+
+
+def read_verified(content: bytes, file: str) -> frozenset[str]:
+    """Return the labels of the cables that a list of work as CSV says are as planned. Raises PlanErrors for others."""
+    try:
+        rows = csv.DictReader(StringIO(content.decode("utf-8", "replace")))
+        return frozenset(row["label"] for row in rows if row[FOUND[0]] in RIGHT)
+    except (csv.Error, KeyError):
+        message = "no list of work; write it with `bomgen verify PLAN FILES... -f csv`"
+        raise error_at(file, message, "as-built") from None
 
 
 def _csv_value(value: Any) -> object:
