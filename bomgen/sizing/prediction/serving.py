@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, reduce
-from math import exp, log, log2
+from math import exp, log
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -37,6 +37,7 @@ from bomgen.sizing.prediction.serving_terms import (
     ServedWork,
     ServingMachine,
     ServingTerms,
+    doublings,
     inverse_efficiency,
     least_times,
     line_rate_terms,
@@ -149,7 +150,7 @@ class ReplicaSpeed(NamedTuple):
         return ReplicaSplit(
             width=width,
             ranks=ranks,
-            doublings=log2(width),
+            doublings=doublings(width, self.plain[1].domain),
             exchanges=float(ranks > 1),
             pipeline=float(self.pipeline.value),
             verified=1.0 + self.drafted[0],
