@@ -567,6 +567,8 @@ class ServerGroup(NamedTuple):
     servers: Figure
     fabrics: tuple[str, ...]
     """Names of the fabrics; empty: all."""
+    sized: bool = False
+    """Whether they process the prompts of a served model, whose load determines their number."""
 
 
 class Uplink(NamedTuple):
@@ -640,6 +642,11 @@ class FabricPlan(NamedTuple):
     """Of a compute fabric: ids of switches of that default and its alternatives."""
     least_servers: Figure | None = None
     """Servers from which a default compute fabric is built; None: always."""
+
+    def with_hosts(self, change: Callable[[tuple[Hosts, ...]], tuple[Hosts, ...]]) -> FabricPlan:
+        """Return the fabric, and its other forms, with other machines."""
+        otherwise = self.otherwise and self.otherwise.with_hosts(change)
+        return self._replace(hosts=change(self.hosts), otherwise=otherwise)
 
     @property
     def switchless(self) -> bool:
