@@ -18,7 +18,7 @@ from bomgen.core.safety import escape_formula
 from bomgen.core.units import decimal
 from bomgen.documents.tables import columns_of, make_table
 from bomgen.pricing.costs import AT_LEAST, AT_MOST, EXACT, TOTAL, Earned, Margin, MarginTotal
-from bomgen.reading.list_columns import name_role
+from bomgen.reading.columns import name_role
 from bomgen.reading.part_numbers import PartIndex
 from bomgen.reading.price_lists import PriceList, UnpricedRow
 from bomgen.results.result import Report

@@ -256,7 +256,7 @@ class _Comparison:
 
     def _judge_rates(self) -> None:
         """Note links in their ports that are too slow or narrow, have errors, or another part than planned."""
-        wiring, parts = self.planned.wiring, dict[tuple[int, float, int], frozenset[str]]()
+        wiring, parts = self.planned.wiring, dict[tuple[int, float, int | None], frozenset[str]]()
         for row, state in enumerate(self.states):
             if state not in RIGHT:
                 continue
@@ -271,12 +271,19 @@ class _Comparison:
                     self.states[row] = "width" if narrow else "speed"
                 elif seen.error_rate is not None and seen.error_rate > self.error_rate:
                     self.states[row] = "errors"
-                elif seen.part and (device := self._device(seen.device)) is not None:
-                    side = int(device == self.planned.ends[row][1][0])
-                    key = (kind, metres, side)
-                    accepted = parts.setdefault(key, _part_numbers(wiring, *key))
-                    if accepted and seen.part.lower() not in accepted:
-                        self.states[row] = "wrong-part"
+                elif seen.length_m is not None and seen.length_m != metres:
+                    self.states[row] = "wrong-part"
+                else:
+                    stated_parts: list[tuple[str, tuple[int, float, int | None]]] = []
+                    if seen.cable:
+                        stated_parts.append((seen.cable, (kind, metres, None)))
+                    if seen.part and (device := self._device(seen.device)) is not None:
+                        side = int(device == self.planned.ends[row][1][0])
+                        stated_parts.append((seen.part, (kind, metres, side)))
+                    for number, key in stated_parts:
+                        accepted = parts.setdefault(key, _part_numbers(wiring, *key))
+                        if accepted and not _words(number) & accepted:
+                            self.states[row] = "wrong-part"
                 if self.states[row] not in RIGHT:
                     break
 
@@ -356,13 +363,13 @@ def _moved_ends(ends: Sequence[tuple[int, int]]) -> MovedEnds:
     return MovedEnds(cable, port, port, np.zeros(len(cable), dtype=np.int64))
 
 
-def _part_numbers(wiring: Wiring, cable_type: int, metres: float, side: int) -> frozenset[str]:
-    """Return the numbers of the part that is plugged in at one end; empty for a part that has no order number."""
+def _part_numbers(wiring: Wiring, cable_type: int, metres: float, side: int | None) -> frozenset[str]:
+    """Return the numbers of the part plugged in at one end, or of the cable without one; empty without order number."""
     medium = wiring.cable_types[cable_type].medium
-    module, cable = ((medium.lower, medium.upper)[side], medium.cable) if medium else (None, None)
-    if module:
+    cable = medium.cable if medium else None
+    if medium and side is not None and (module := (medium.lower, medium.upper)[side]):
         return frozenset() if module.identity.generic else _words(module.identity.sku, module.identity.id)
-    if cable is None or cable.identity.generic or cable.fibre:
+    if cable is None or cable.identity.generic or (cable.fibre and side is not None):
         return frozenset()
     length = Fraction(str(metres))
     return _words(cable_sku(cable, length), cable_id(cable, length))
