@@ -313,7 +313,7 @@ def size_serving(
     if choice.replica.gpus.value <= within and inference.capacity_errors:
         counted = inference.capacity_errors.over_servers
     for replica in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
-        if replica.gpus.value > min((candidate.to_buy for candidate in candidates), default=at_most or inf):
+        if replica.gpus.value > min(at_most or inf, *(candidate.to_buy for candidate in candidates), inf):
             break
         candidates += _candidates(unmeasured, replica, counted if replica.gpus.value > within else None)
     if candidates and inference.measured:
@@ -474,7 +474,8 @@ def _prefill_apart(
         if (speed := asked.speed(replica)) and (count := capacity.replicas_for_prompts(speed, demand))
     ]
     if not pools:
-        text = f"no split of the model on {servers.gpu.identity.name} processes the prompts within the target"
+        name, remedy = servers.gpu.identity.name, "use a faster one, or allow a longer `ttft`"
+        text = f"no split of the model on {name} processes the prompts in time; {remedy}"
         mark = inference.targets.mark if inference.targets else inference.mark
         raise PlanErrors([Problem(mark, "error", text, "targets", f"{PATH}.pools.prefill")])
     return min(pools, key=lambda pool: (pool[2] * pool[0].gpus.value, pool[0].gpus.value))
