@@ -143,21 +143,16 @@ def _parts(rows: Sequence[MeasuredServing]) -> dict[str, dict[tuple[str, ...], A
     work, machine = ServedWork(*columns(row.work for row in rows)), ServingMachine(*columns(r.machine for r in rows))
     split = ReplicaSplit(*columns(row.split for row in rows))
     drafted, output = split.verified - 1, np.array([row.output for row in rows])
-    load = Load(
-        in_flight=split.in_flight,
-        ranks=split.ranks,
-        pipeline=split.pipeline,
-        prompt_tokens=work.prompt,
-        output=output,
-        mixed=np.array([float(row.mixed) for row in rows]),
-        drafting=steps_of_token(drafted, ACCEPTED * drafted, work.layers),
-    )
+    mixed = np.array([float(row.mixed) for row in rows])
+    load = Load(output, mixed, steps_of_token(drafted, ACCEPTED * drafted, work.layers))
     none = np.zeros(len(rows))
     parts: dict[str, dict[tuple[str, ...], Array]] = {kind: defaultdict(lambda: none) for kind in IMPORTANCE}
 
     def add(coefficient: str | None, **seconds: Array) -> None:
         alone = Parts(none, none, none, none, none)._replace(**seconds)
-        after, before = (times_of_load(alone._replace(share=np.full(len(rows), share)), load) for share in (0.0, 1.0))
+        after, before = (
+            times_of_load(alone._replace(share=np.full(len(rows), share)), work, split, load) for share in (0.0, 1.0)
+        )
         names = (coefficient,) if coefficient else ()
         for kind in (TPOT, TTFT, BATCH):
             first, moved = getattr(after, kind), getattr(before, kind) - getattr(after, kind)

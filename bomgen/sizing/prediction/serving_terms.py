@@ -298,13 +298,8 @@ class Parts(NamedTuple, Generic[Number]):
 
 
 class Load(NamedTuple, Generic[Number]):
-    """The requests in flight on a replica, and their lengths."""
+    """The load of a replica, besides its prompts and the requests in flight."""
 
-    in_flight: Number
-    ranks: Number
-    pipeline: Number
-    prompt_tokens: Number
-    """Tokens of a prompt that are processed."""
     output: Number
     """Output tokens, at least 1."""
     mixed: Number
@@ -328,18 +323,18 @@ class Times(NamedTuple, Generic[Number]):
     """Time of a batch of requests that all start together."""
 
 
-def times_of_load(parts: Parts[Any], load: Load[Any]) -> Times[Any]:
+def times_of_load(parts: Parts[Any], work: ServedWork[Any], split: ReplicaSplit[Any], load: Load[Any]) -> Times[Any]:
     """Return the times of a fixed number of requests in flight: each sees the prompts of all others once."""
-    p, n = parts, load
-    chunks = step("chunks", "chunks", n.prompt_tokens / CHUNK, "Chunks of a prompt; several short prompts share one.")
+    p, s, n = parts, split, load
+    chunks = step("chunks", "chunks", work.prompt / CHUNK, "Chunks of a prompt; several short prompts share one.")
     alone = step("prompt_alone", "s", p.prompt + p.chunked, "Processing of a prompt alone.")
     shared = step("shared", "s", p.prompt + p.chunked * least(1.0, chunks), "Processing of a prompt among others.")
     ahead = step(
-        *("others", "requests", greatest(0.0, n.in_flight / n.ranks - 1) / n.pipeline * n.mixed),
+        *("others", "requests", greatest(0.0, s.in_flight / s.ranks - 1) / s.pipeline * n.mixed),
         "Prompts of other requests in flight that the same GPUs process.",
     )
     waiting = step("waiting", "s", OVERLAP * ahead * shared, "Time of these prompts that decode does not overlap.")
-    together = step("together", "requests", n.in_flight / n.ranks / n.pipeline, "Prompts that a rank processes.")
+    together = step("together", "requests", s.in_flight / s.ranks / s.pipeline, "Prompts that a rank processes.")
     undisturbed = step(
         *("undisturbed", "s", p.constant + alone + HALF_STEP * p.step),
         "Time to the first token without prompts of others.",

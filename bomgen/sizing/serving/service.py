@@ -65,13 +65,6 @@ DISTSERVE = "Zhong et al. 2024, DistServe, arXiv 2401.09670; Patel et al. 2023, 
 _LITTLE = Reference("Little 1961, A Proof for the Queuing Formula L = lambda W", "https://doi.org/10.1287/opre.9.3.383")
 
 
-class EstimateRange(NamedTuple):
-    """A figure at the low and at the high end of an estimate."""
-
-    low: Figure | None
-    high: Figure | None
-
-
 class ServersOfPrompts(NamedTuple):
     """Servers with another GPU than the cluster's, on which replicas only prefill."""
 
@@ -123,7 +116,7 @@ class Need(NamedTuple):
     """Replicas for the load, as predicted: the prediction may err to either side."""
     gpus_required: Figure
     """The fewest GPUs for the load, as predicted; another split may need fewer to buy."""
-    gpus_range: EstimateRange | None
+    gpus_range: Interval | None
     """These at the ends of an interval of 80 % of the capacity at the targets."""
     replicas_to_buy: Figure
     """Replicas with the margin for the error of the prediction, and spare ones."""
@@ -165,13 +158,13 @@ class Latency(NamedTuple):
 
     ttft: Figure
     """Mean time to the first token."""
-    ttft_range: EstimateRange
+    ttft_range: Interval
     ttft_of_most: Figure | None
     """Time to the first token that the percentile of the targets keeps; None: the plan sets no rate of requests."""
-    ttft_of_most_range: EstimateRange | None
+    ttft_of_most_range: Interval | None
     tpot: Figure
     """Time per output token."""
-    tpot_range: EstimateRange
+    tpot_range: Interval
     prompt: Figure
     """Processing of a prompt alone."""
     busy: Figure | None
@@ -203,12 +196,12 @@ class Serving(NamedTuple):
     latency: Latency | None
     of_gpu: Figure | None
     """Output tokens/s per GPU, measured or predicted."""
-    of_gpu_range: EstimateRange | None
+    of_gpu_range: Interval | None
     tokens_per_second: Figure | None
-    tokens_range: EstimateRange | None
+    tokens_range: Interval | None
     requests_per_minute: Figure | None
     """Requests per minute that the cluster can serve."""
-    requests_range: EstimateRange | None
+    requests_range: Interval | None
     load: Figure | None
     """Share of these that the plan's busiest minute asks for; None: the plan sets no rate of requests."""
     kv_transfer: Figure | None
@@ -322,8 +315,10 @@ def size_serving(
     if not candidates:
         raise _unreachable(asked)
     best = min(candidates, key=lambda candidate: candidate.rank)
-    need = _need(asked, choice, best)
-    least = _need(asked, choice, min(candidates, key=lambda candidate: (candidate.gpus(), candidate.rank)))
+    fewest = min(candidates, key=lambda candidate: (candidate.gpus(), candidate.rank))
+    need = least = _need(asked, choice, best)
+    if fewest is not best:
+        least = _need(asked, choice, fewest)
     return need._replace(
         missing=lacks,
         gpus_required=least.gpus_required,
@@ -514,7 +509,7 @@ def _found(value: float, unit: str, name: str) -> Figure:
     return Figure(value, unit, Assumed(*FOUND[name], (_LITTLE,), "medium", chosen=True))
 
 
-def _range_of_gpus(inference: Inference, best: _Candidate, answering: list[Figure]) -> EstimateRange | None:
+def _range_of_gpus(inference: Inference, best: _Candidate, answering: list[Figure]) -> Interval | None:
     """Return the GPUs at both ends of the 80 % interval of the capacity that the targets leave a replica."""
     errors = inference.capacity_errors
     if best.speed is None or errors is None:
@@ -524,7 +519,7 @@ def _range_of_gpus(inference: Inference, best: _Candidate, answering: list[Figur
         ends = inverse(errors.unmeasured), errors.unmeasured
     most = reduce(replicas_needed, answering)
     counts = (_whole([*best.holding, replicas_at_end(most, end)]) for end in ends)
-    return EstimateRange(*(gpus_of_replicas(count, best.replica.gpus) for count in counts))
+    return Interval(*(gpus_of_replicas(count, best.replica.gpus) for count in counts))
 
 
 def serve(
@@ -586,7 +581,7 @@ def serve(
         speed=speed,
         latency=_latency(inference, need, speed, alone, decoding) if speed and alone else None,
         of_gpu=rate,
-        of_gpu_range=EstimateRange(*speed.rates) if speed else None,
+        of_gpu_range=speed.rates if speed else None,
         tokens_per_second=put_out,
         tokens_range=_scaled_ends(put_out, speed.rates, speed.of_gpu) if speed and put_out else None,
         requests_per_minute=served,
@@ -652,7 +647,7 @@ def _latency(inference: Inference, need: Need, speed: Speed, alone: Speed, decod
         ttft_of_most=of_most,
         ttft_of_most_range=_scaled_ends(of_most, ends, whole) if of_most else None,
         tpot=speed.tpot,
-        tpot_range=EstimateRange(*speed.intervals[TPOT]),
+        tpot_range=speed.intervals[TPOT],
         prompt=alone.prompt,
         busy=busy,
     )
@@ -668,9 +663,9 @@ def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, decoding
     return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill.replicas, decoding)
 
 
-def _scaled_ends(figure: Figure, ends: Interval, predicted: Figure) -> EstimateRange:
+def _scaled_ends(figure: Figure, ends: Interval, predicted: Figure) -> Interval:
     """Return the ends of a figure that is proportional to a predicted one."""
-    return EstimateRange(scaled(figure, ends.low, predicted), scaled(figure, ends.high, predicted))
+    return Interval(scaled(figure, ends.low, predicted), scaled(figure, ends.high, predicted))
 
 
 def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:
