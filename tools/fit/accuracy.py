@@ -13,10 +13,8 @@ import numpy as np
 from evaluate import COVERAGES, by_label, errors, everything, held, mean_of_clusters, predict_unseen, widths
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
-from training import CLUSTER, KINDS, PRIOR, STACK, Steps, read
+from training import CLUSTER, KINDS, STACK, Steps, read
 from training_rows import UnusedRow
-
-from bomgen.sizing.prediction.coefficients import FIT, Members, inverse_efficiencies, load, newest_stack
 
 SHOWN = ("By generation",)
 """Sections of the page; all of them are in the CSV file."""
@@ -79,31 +77,11 @@ def page(table: Steps, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     yield "| model | half width at 50 % | at 90 % |\n|---|---|---|"
     for kind in KINDS.values():
         yield f"| {kind} | {' | '.join(f'{np.expm1(wide[kind][at]):.0%}' for at in COVERAGES)} |"
-    yield from coefficients()
     yield "\n## Rows left out\n"
     yield "| cluster | model | rows | why |\n|---|---|---|---|"
     counted = Counter((each.fields["cluster"], each.fields["model"], each.reason) for each in left_out)
     for (cluster, model, why), number in sorted(counted.items()):
         yield f"| {cluster} | {model} | {number} | {why} |"
-
-
-def coefficients() -> Iterator[str]:
-    """The inverse efficiencies that `make fit` found, by generation, at 16 bits with its newest stack."""
-    names = sorted(load(FIT)["generation"])
-    stacks = [newest_stack(name, moe=False) for name in names]
-    yield "\n## Fitted inverse efficiencies\n"
-    yield (
-        f"Of {load(FIT)['rows']} rows, SHA-256 of the file {load(FIT)['rows_sha256']}. Seconds of a term are "
-        "the seconds at line rate times this number, here at 16 bits with the stack that is the default of a "
-        "generation. A term marked as a prior keeps more than 80 % of the spread that it had before any row was seen.\n"
-    )
-    yield f"| term | {' | '.join(f'{n}, {s}' for n, s in zip(names, stacks, strict=True))} | |"
-    yield f"|---|{'---|' * len(names)}---|"
-    columns = [inverse_efficiencies(Members(n, "16-bit", s, "dense")) for n, s in zip(names, stacks, strict=True)]
-    for place, term in enumerate(PRIOR):
-        numbers = " | ".join(f"{column[place]:.3g}" for column in columns)
-        yield f"| {term} | {numbers} | {'prior' if term in load(FIT)['priors'] else 'fitted'} |"
-    yield "\nAll numbers: `bomgen/data/measured/fit.json`, as logs."
 
 
 def line(table: Steps, name: str, kind: str, used: Mask, columns: tuple[Array, ...]) -> str:
