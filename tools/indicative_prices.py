@@ -24,7 +24,7 @@ import yaml
 from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
-from bomgen.catalog.part_file_checks import with_shared_sources
+from bomgen.catalog.part_file_checks import with_base, with_shared_sources
 from bomgen.catalog.parts import GENERIC
 
 ROOT = Path(__file__).parents[1]
@@ -172,7 +172,7 @@ def _records(kind: str) -> dict[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     record: dict[str, Any] = yaml.load(path.read_text("utf-8"), LOADER)  # noqa: S506, a safe one
-    return with_shared_sources(record)
+    return with_shared_sources(with_base(path.parent.name, record))
 
 
 def _physical(record: dict[str, Any]) -> dict[str, Any]:

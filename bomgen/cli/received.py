@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace as replace_fields
+from datetime import date
 from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,12 +42,11 @@ from bomgen.cli.options import (
 from bomgen.core.diagnostics import error_at
 from bomgen.core.language import language
 from bomgen.core.yaml_source import Source
-from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
-from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.price_lists import PRICE_LISTS, describe, margin_document, to_csv, to_json, use_of, written
 from bomgen.output.registry import render_page
 from bomgen.output.terminal import render_lines
 from bomgen.output.writer import replace
-from bomgen.pricing.price_book import entries
+from bomgen.pricing.price_book import OWN_PRICES, collect, entries
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import built_in_parts
@@ -78,13 +78,14 @@ MARGIN_FORMS = ("text", "csv", "json")
     "scale=0.01, tax=19%, repeated=lowest, sheet=NAME, header=LINE; none ignores a column.",
     multiple=True,
 )
+@option("--keep", f"Add the prices to {OWN_PRICES}, each with its date; new plans of `bomgen init` ask it first.")
 @output_options(
     PRICE_LISTS.names,
     binary=[name for name in PRICE_LISTS.names if PRICE_LISTS.constant(name, "BINARY")],
     suffixes=PRICE_LISTS.suffixes(),
 )
 @plan_options
-def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], output: Output) -> None:
+def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], keep: bool, output: Output) -> None:
     """Show how a vendor's price LIST is understood, write it as a price book, or list what a plan has no prices for.
 
     A LIST is a workbook (xlsx, xls, ods) or text (csv, tsv) of any layout: what each column was taken for, the first
@@ -106,8 +107,20 @@ def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], 
             _describe(price_list, report, aside=output.asked and output.file is None)
         if report and not price_list:
             raise click.UsageError(f"{list_} is a price book; name it at quote.price_book, and leave it out here")
-        if output.asked or not price_list:
+        if keep:
+            _keep(source)
+        elif output.asked or not price_list:
             output.write(written(entries(source), output.form, source.data.get("name")))
+
+
+def _keep(source: Source) -> None:
+    """Add the prices of a book to the user's own, those without a date as of today."""
+    own, today = Path(OWN_PRICES), {"date": date.today().isoformat()}
+    with ends_on_errors():
+        earlier = own_book(read_given(OWN_PRICES, "price book"), OWN_PRICES) if own.exists() else None
+    kept = collect(entries(earlier) if earlier else (), [today | entry for entry in entries(source)])
+    for path in replace({OWN_PRICES: written(kept, "yaml", "Own prices")}, own.parent):
+        say(str(path))
 
 
 def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]:
@@ -308,7 +321,7 @@ def xray(
 def _show(
     findings: Xray, compared: tuple[Verification, str] | None, form: str, every: bool, code: str, output: str | None
 ) -> None:
-    from bomgen.verify.contents import verification_data, verification_document  # which load NumPy
+    from bomgen.verify.findings import verification_data, verification_document  # which load NumPy
 
     words = language(code)
     if form == "json":
@@ -374,7 +387,7 @@ def verify(
         for name in files
         for host, _, file in [name.rpartition("=")]
     ]
-    from bomgen.verify.contents import verification_data, verification_document, work_csv  # which load NumPy
+    from bomgen.verify.findings import verification_data, verification_document, work_csv  # which load NumPy
     from bomgen.verify.reading import MOST_BYTES
 
     _, report = plan.work_out()

@@ -16,8 +16,7 @@ from bomgen.core.safety import MAX_FILE
 from bomgen.core.units import Totals
 from bomgen.core.yaml_source import Source, value_at
 from bomgen.output.markdown_html import html
-from bomgen.output.price_documents import describe, use_of
-from bomgen.output.price_lists import Entry, write_yaml
+from bomgen.output.price_lists import Entry, describe, use_of, write_yaml
 from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.columns import NO_PARTS, NOTHING, RequestedColumns, read_asked

@@ -15,6 +15,7 @@ from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, YEAR, book, is_
 from price_rules import LC_ADAPTER, MPO_ADAPTER
 
 from bomgen.catalog.files import id_at_length
+from bomgen.catalog.part_file_checks import with_base
 from bomgen.core.schema import check_schema
 from bomgen.core.yaml_source import read
 
@@ -40,7 +41,7 @@ def test_what_a_price_is_of_is_a_field() -> None:
     """A record whose text says it has the field, too; the schema knows no other condition."""
     words = {"used": "used", "a server with": "system"}
     for path in sorted(DATA.glob("*/*.yaml")):
-        record = yaml.safe_load(path.read_text("utf-8"))
+        record = _record(path)
         for price in record.get("price_indications", ()) if isinstance(record, dict) else ():
             said = str(price.get("what"))
             assert all(price.get("condition") == known for word, known in words.items() if said.startswith(word)), path
@@ -54,7 +55,7 @@ def test_no_server_costs_less_than_its_gpus_and_nics() -> None:
     """At their lowest prices, by every record: neither the price nor the low end of its range."""
     seen = 0
     for path in sorted((DATA / "server").glob("*.yaml")):
-        record, entry = yaml.safe_load(path.read_text("utf-8")), PRICES.get(path.stem)
+        record, entry = _record(path), PRICES.get(path.stem)
         if entry is None:
             continue
         parts = [(record["gpu"], _value(record["gpus"]))]
@@ -69,7 +70,7 @@ def test_no_server_costs_less_than_its_gpus_and_nics() -> None:
 def test_no_storage_costs_less_than_its_flash() -> None:
     """By its usable capacity."""
     for path in sorted((DATA / "storage").glob("*.yaml")):
-        capacity = _value(yaml.safe_load(path.read_text("utf-8")).get("capacity"))
+        capacity = _value(_record(path).get("capacity"))
         if isinstance(capacity, str) and path.stem in PRICES:
             amount, unit = capacity.split()
             assert _least(PRICES[path.stem]) >= floor(float(amount) * TB[unit] * FLASH_PRICE), path.stem
@@ -80,7 +81,7 @@ def test_no_cable_costs_less_than_a_shorter_one_and_no_splitter_less_than_its_st
     straight = dict[tuple[str, Any, float], float]()
     splitters = list[tuple[str, tuple[str, Any, float], float]]()
     for path in sorted((DATA / "cable").glob("*.yaml")):
-        record = yaml.safe_load(path.read_text("utf-8"))
+        record = _record(path)
         prices = [(length, _of_length(path.stem, length)) for length in record["lengths_m"] or ()]
         assert [price for _, price in prices] == sorted(price for _, price in prices), path.stem
         for length, price in prices:
@@ -96,7 +97,7 @@ def test_no_cable_costs_less_than_a_shorter_one_and_no_splitter_less_than_its_st
 def test_no_panel_costs_less_than_its_adapters() -> None:
     """Each port has one."""
     for path in sorted((DATA / "panel").glob("*.yaml")):
-        record = yaml.safe_load(path.read_text("utf-8"))
+        record = _record(path)
         adapter = LC_ADAPTER if record["connectors"][0].startswith("lc") else MPO_ADAPTER
         assert PRICES[path.stem]["price"] >= adapter * _value(record["ports"]), path.stem
 
@@ -141,6 +142,11 @@ def test_an_old_or_undated_price_is_marked_and_is_a_range() -> None:
 
 
 PRICES: dict[str, dict[str, Any]] = {each["part"]: each for each in yaml.safe_load(BOOK.read_text("utf-8"))["prices"]}
+
+
+def _record(path: Path) -> Any:
+    record = yaml.safe_load(path.read_text("utf-8"))
+    return with_base(path.parent.name, record) if isinstance(record, dict) else record
 
 
 def _value(stated: Any) -> Any:

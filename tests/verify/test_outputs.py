@@ -14,8 +14,7 @@ from plan_reports import report_of
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.verify import reading
-from bomgen.verify.contents import list_rows, work_csv
-from bomgen.verify.findings import RIGHT, USUAL_ERROR_RATE, Verification, verify
+from bomgen.verify.findings import RIGHT, USUAL_ERROR_RATE, Verification, list_rows, verify, work_csv
 from bomgen.verify.reading import read_outputs
 from bomgen.workflow.pipeline import list_cables
 
