@@ -826,3 +826,8 @@ class Plan(NamedTuple):
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""
     installed: Installed | None = None
     """What stands already; None: nothing is known to."""
+
+    @property
+    def prefill_servers(self) -> ServerGroup | None:
+        """Return the servers with another GPU that process the prompts of its served model; None: there are none."""
+        return next((group for group in self.groups if group.sized), None)

@@ -626,19 +626,17 @@ def _servers_of_prompts(plan: Plan) -> ServersOfPrompts | None:
     """Return the servers with another GPU that process the prompts of a served model; None: there are none."""
     from bomgen.sizing.serving.service import ServersOfPrompts
 
-    for group in plan.groups:
-        if group.sized:
-            cluster = group.cluster
-            links = links_of_gpu(plan._replace(cluster=cluster, fabrics=()), {})
-            gpus = require(cluster.gpus_per_server, "the group has servers")
-            return ServersOfPrompts(cluster.gpu, links, gpus)
-    return None
+    if plan.prefill_servers is None:
+        return None
+    cluster = plan.prefill_servers.cluster
+    links = links_of_gpu(plan._replace(cluster=cluster, fabrics=()), {})
+    return ServersOfPrompts(cluster.gpu, links, require(cluster.gpus_per_server, "the group has servers"))
 
 
 def count_prefill_servers(plan: Plan, sizing: Sizing) -> Plan:
     """Return the plan with the number of servers with another GPU that the prompts of its served model need."""
     pool = sizing.serving.need.prefill if sizing.serving else None
-    group = next((group for group in plan.groups if group.sized), None)
+    group = plan.prefill_servers
     if pool is None or group is None:
         return plan
     servers = servers_for_gpus(pool.gpus_to_buy, require(group.cluster.gpus_per_server, "the group has servers"))

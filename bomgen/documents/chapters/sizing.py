@@ -441,9 +441,9 @@ def serving_sentences(writer: Writer) -> Iterator[str]:
         context = writer.language.value(inference.context.value, "tokens")
         yield writer.word("sentence-serving-held", held=number(found.held.value), context=context)
     yield writer.word("sentence-serving-command", command=engine_command(inference, found))
-    prefill, groups = served.need.prefill, writer.report.design.plan.groups
-    if prefill and prefill.apart:
-        gpu = next(group.cluster.gpu.identity.name for group in groups if group.sized)
+    prefill, servers = served.need.prefill, writer.report.design.plan.prefill_servers
+    if prefill and servers:
+        gpu = servers.cluster.gpu.identity.name
         gpus, command = (
             writer.language.value(prefill.gpus_to_buy.value, "GPUs"),
             engine_command(inference, prefill.replica),
