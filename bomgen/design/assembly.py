@@ -20,7 +20,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, first_given, formula, product, sum_of
-from bomgen.fabric.clos.occupancy import Occupancy, count_islands
+from bomgen.fabric.occupancy import Occupancy, count_islands
 from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
 from bomgen.fabric.types import SERVER, SERVER_LEAF, Fabric, Tier
 from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, rules
@@ -429,10 +429,11 @@ def _build_fabric(
     above = next((other for other in plan.fabrics if fabric.uplink and other.name == fabric.uplink.fabric), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
+    of_groups = sum(group.servers.value for group in plan.groups if not group.fabrics or fabric.name in group.fabrics)
     found, form = _build_with_cages(fabric, context), fabric
     while form.otherwise:
         most, form = form.otherwise_up_to, form.otherwise
-        if most is not None and nodes.value > most:
+        if most is not None and nodes.value + of_groups > most:
             continue
         with suppress(Infeasible, PlanErrors):
             other = _build_with_cages(form, context)

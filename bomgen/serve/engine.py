@@ -27,10 +27,9 @@ from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Se
 from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.documents.chapters.contents import headline
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
-from bomgen.documents.tables import headline_total
+from bomgen.documents.tables import Writer, headline_total
 from bomgen.output.markdown_html import html
 from bomgen.output.price_lists import PRICE_LISTS, margin_document, written
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
