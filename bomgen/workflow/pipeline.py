@@ -29,7 +29,7 @@ from bomgen.plan import schema as plan_schema
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
 from bomgen.plan.fabric_demand import attachments
-from bomgen.plan.schema import PHASES, split
+from bomgen.plan.schema import PHASES, QUOTE, split
 from bomgen.plan.types import COMPUTE, PAIR, Installed, Phase, Place, Plan
 from bomgen.pricing.alternatives import (
     drop_alternatives,
@@ -49,7 +49,7 @@ from bomgen.results.checks import Check, check_money, checks, checks_from_proble
 from bomgen.results.result import Growth, Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys
 from bomgen.results.what_if import changed_parts
-from bomgen.sizing.cluster_size import Sizing, size_with_cards
+from bomgen.sizing.cluster_size import Sizing, count_prefill_servers, size_with_cards
 from bomgen.workflow.inputs import (
     Inputs,
     PriceBooks,
@@ -208,6 +208,7 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         report_stage("sizes")
         bmc_gbps = catalog.assumption("bmc-port-rate")
         plan, attached, sizing = size_with_cards(plan, bmc_gbps)
+        plan = count_prefill_servers(plan, sizing)
         servers = sizing.servers
         if plan.pair and servers and servers.value == PAIR:
             plan = plan._replace(fabrics=(plan.pair, *plan.fabrics), no_compute=None)
@@ -286,9 +287,11 @@ def _hide_costs(setting: str) -> str:
     """Return a setting for results without costs and margins, which customers must not see."""
     key, _, value = setting.partition("=")
     quoted, *steps = key.split(".")
-    if quoted == "quote" and set(steps) & set(SECRET_KEYS):
+    if quoted not in (QUOTE, PHASES):
+        return setting
+    if set(steps) & set(SECRET_KEYS):
         return ""
-    return f"{key}=..." if quoted == "quote" and _SECRET.search(value) else setting
+    return f"{key}=..." if _SECRET.search(value) else setting
 
 
 def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
