@@ -51,8 +51,8 @@ def site(writer: Writer) -> Section | None:
         return None
     alone = not writer.report.design.fabrics and (SITE, "power_w") in writer.numbers
     text = (writer.word("site-servers-alone"),) if alone else ()
-    notes = (Note("info", text) for text in _to_confirm(writer))
-    return Section(SITE, writer.word("section-site"), text=text, tables=(*tables, *_facility(writer)), notes=tuple(notes))
+    notes = tuple(Note("info", text) for text in _to_confirm(writer))
+    return Section(SITE, writer.word("section-site"), text=text, tables=(*tables, *_facility(writer)), notes=notes)
 
 
 def _facility(writer: Writer) -> Iterator[Table]:
