@@ -38,7 +38,7 @@ PINNED := $(COMPILE) --constraint build/all.txt
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build test quick lint format types pytest bare judged fuzz bench peers deep mutation everywhere same fit accuracy docs site page pins audit sbom release clean help
+.PHONY: build test quick lint format types pytest netbox bare judged fuzz bench peers deep mutation everywhere same fit accuracy docs site page pins audit sbom release clean help
 
 build: $(INSTALLED) $(GENERATED) ## set up .venv and build the quote of PLAN into dist/
 	$(BIN)/bomgen build $(PLAN) -o dist
@@ -89,6 +89,9 @@ same: $(INSTALLED_DEV) $(GENERATED) ## compare the results of this tree with tho
 
 mutation: $(INSTALLED_JUDGES) ## change the pure rooms in thousands of ways, and see that a test fails each time
 	$(BIN)/python tests/tools/mutation/run.py
+
+netbox: $(INSTALLED_DEV) $(GENERATED) ## run the tests of `bomgen push netbox` with a real NetBox (root, mmdebstrap)
+	$(BIN)/python tests/everywhere/netbox.py
 
 everywhere: $(INSTALLED_DEV) ## build all plans in other locales and with newer Pythons (root, mmdebstrap), compare bytes
 	$(BIN)/python tests/everywhere/rerun.py --debian trixie --debian sid

@@ -22,7 +22,9 @@ VARIED_PLANS = {
 }
 """Plans of plans/ whose documents have every chapter, table and mark that those of all have: the others are left to
 `make deep` where a test runs for every plan."""
-JUDGED_PLANS = VARIED_PLANS - {"llama2-7b-chat", "llama3-70b-lora", "meta-24k", "qwen3-32b-grpo"}
+JUDGED_PLANS = VARIED_PLANS - {
+    *("llama2-7b-chat", "llama3-70b-lora", "meta-24k", "qwen3-32b-grpo", "training-and-serving"),
+}
 """Those of them that outside programs read every day: the files of the others have no other elements."""
 
 

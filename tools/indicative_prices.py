@@ -24,7 +24,7 @@ import yaml
 from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
-from bomgen.catalog.part_file_checks import with_shared_sources
+from bomgen.catalog.part_file_checks import with_base, with_shared_sources
 from bomgen.catalog.parts import GENERIC
 
 ROOT = Path(__file__).parents[1]
@@ -69,10 +69,16 @@ TB = {"TB": 1, "PB": 1000}
 SAME = ("rate_gbps", "fibre")
 """Fields by which modules are priced that a replacement has from the module that it replaces."""
 GPUS_OF_A_SERVER = 8
+DPU = "BlueField"
+PRICED_NICS = ("cx6dx-2x100", "cx8-800")
+"""Adapters with a price that say how it grows with the rate."""
 PRICED_INFINIBAND, PRICED_ETHERNET = "qm9700", ("sn4700", "sn5600")
 """Switches with ports of 400 Gb/s and more that have a price: the two of Ethernet say how it grows with capacity."""
-PDU_PRICE = {"price": 900, "min": 400, "max": 3000}
-"""USD: the dearest monitored PDU of a buyer's guide, within monitored ones to switched ones with metered outlets."""
+CHEAPEST_PDU, DEAREST_PDU = 400, 3000
+"""USD: of a buyer's guide, a monitored PDU and a switched one with metered outlets; taken as those of least and most
+power that the catalogue has, and the price between them as a power of it."""
+USUAL_PDU_KW = 11
+"""The power of a PDU whose part is not chosen: three phases of 16 A."""
 PDU_SOURCE = "IP Security Depot, Rack PDU Buyer's Guide (https://www.ipsecuritydepot.com/guides/rack-pdu-buyer-guide/)"
 CORE_PORT = 400
 """Gb/s of the slowest switches whose price grows less than their capacity."""
@@ -111,9 +117,14 @@ def _entries() -> Iterator[dict[str, Any]]:
         if _is_usual_rack(record):
             yield _by_rule(part, price_rules.RACK)
     yield _by_rule("rack", price_rules.RACK)
-    source = f"estimate: monitored to switched rack PDUs; {PDU_SOURCE}; no date: range by {FEASIBILITY.name}"
-    for part in ("pdu", *_records("pdu")):
-        yield {"part": part} | PDU_PRICE | _range(PDU_PRICE["min"], PDU_PRICE["max"], FEASIBILITY) | {"source": source}
+    power = {part: _kilowatts(record) or USUAL_PDU_KW for part, record in _records("pdu").items()}
+    growth = log(DEAREST_PDU / CHEAPEST_PDU) / log(max(power.values()) / min(power.values()))
+    for part, kilowatts in ({"pdu": USUAL_PDU_KW} | power).items():
+        price = round(CHEAPEST_PDU * (kilowatts / min(power.values())) ** growth)
+        source = (
+            f"estimate: rack PDUs of {CHEAPEST_PDU} to {DEAREST_PDU:,} USD, by power: {kilowatts:g} kW; {PDU_SOURCE}"
+        )
+        yield {"part": part} | _estimate(price, source, None)
     for adapter in _records("connection")["cage-adapters"]["adapters"]:
         yield _by_rule(adapter["part_number"].lower(), price_rules.CAGE_ADAPTER)
     for part, known in price_rules.INSTALLATION.items():
@@ -161,7 +172,7 @@ def _records(kind: str) -> dict[str, dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     record: dict[str, Any] = yaml.load(path.read_text("utf-8"), LOADER)  # noqa: S506, a safe one
-    return with_shared_sources(record)
+    return with_shared_sources(with_base(path.parent.name, record))
 
 
 def _physical(record: dict[str, Any]) -> dict[str, Any]:
@@ -175,7 +186,7 @@ def _published(record: dict[str, Any]) -> dict[str, Any] | None:
     newest = max(_day(each.get("date")) or "" for each in given)
     latest = [each for each in given if (_day(each.get("date")) or "") == newest]
     amounts = [amount for each in given for amount in (each["amount"], each.get("amount_max", each["amount"]))]
-    found: dict[str, Any] = {"price": _short(median(each["amount"] for each in latest))}
+    found: dict[str, Any] = {"price": _short(median(_middle(each) for each in latest))}
     day = newest or None
     titles = dict.fromkeys(record["sources"][name]["title"] for each in latest for name in each["source"])
     what = latest[0].get("what") if len(latest) == 1 else f"median of {len(latest)}"
@@ -186,6 +197,11 @@ def _published(record: dict[str, Any]) -> dict[str, Any] | None:
     elif min(amounts) < max(amounts):
         found |= {"min": min(amounts), "max": max(amounts)}
     return found | ({"date": day} if day else {}) | {"source": source}
+
+
+def _middle(indication: dict[str, Any]) -> float:
+    """Return the amount of a price, of a range its middle."""
+    return float(indication["amount"] + indication.get("amount_max", indication["amount"])) / 2
 
 
 def _estimated(kind: str, record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
@@ -262,7 +278,7 @@ def _from_capacity(record: dict[str, Any], records: dict[str, dict[str, Any]]) -
         found["min"] = min(found["min"], round(price_rules.CHEAPEST_ETHERNET_GBPS * _rate(record)))
     else:
         smaller, larger = (_rate_and_price(records[part]) for part in PRICED_ETHERNET)
-        growth = log(larger[1]["price"] / smaller[1]["price"]) / log(larger[0] / smaller[0])
+        growth = _growth(smaller, larger)
         part = PRICED_INFINIBAND if record["protocol"] == "infiniband" else PRICED_ETHERNET[-1]
         gbps, known = _rate_and_price(records[part])
         source = (
@@ -273,6 +289,11 @@ def _from_capacity(record: dict[str, Any], records: dict[str, dict[str, Any]]) -
     return found
 
 
+def _growth(smaller: tuple[float, dict[str, Any]], larger: tuple[float, dict[str, Any]]) -> float:
+    """Return the power of the rate with which the price grows from one part to a faster one."""
+    return log(larger[1]["price"] / smaller[1]["price"]) / log(larger[0] / smaller[0])
+
+
 def _rate_and_price(record: dict[str, Any]) -> tuple[float, dict[str, Any]]:
     return _rate(record), _published(record) or {}
 
@@ -280,7 +301,8 @@ def _rate_and_price(record: dict[str, Any]) -> tuple[float, dict[str, Any]]:
 def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
     """Return the median price of parts of the nearest rate that has one.
 
-    It is multiplied by the rate for faster parts; slower ones cost something between that and as much.
+    It is multiplied by the rate for faster modules; slower ones cost something between that and as much. Adapters cost
+    less more than their rate says, by the power that two of them show.
     """
     rate = _rate(record)
     if not rate:
@@ -293,11 +315,13 @@ def _from_rate(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> di
     priced = priced or _priced_by_rate(record, rate, records)
     nearest = max((known for known, _ in priced if known <= rate), default=min(known for known, _ in priced))
     known = [entry for its, entry in priced if its == nearest]
-    scale = rate / nearest if rate != nearest else 1
+    scale = rate / nearest
+    if record["id"] in _records("nic"):
+        scale **= _growth(*(_rate_and_price(records[part]) for part in PRICED_NICS))
     price = median_low(each["price"] for each in known) * (scale if scale >= 1 else (scale + 1) / 2)
     sources = sorted({each["source"].split("; ")[-1] for each in known})
     several = f"median of {len(known)} parts" if len(known) > 1 else "a part"
-    by_rate = f", times {scale:g}" if scale > 1 else ", a share of its price" if scale < 1 else ""
+    by_rate = f", times {scale:.3g}" if scale > 1 else ", a share of its price" if scale < 1 else ""
     source = f"estimate: {several} of {nearest:g} Gb/s{by_rate}; {'; '.join(sources)}"
     found = _estimate(_short(price), source, max(each["date"] for each in known))
     low, high = (f(each.get(end, each["price"]) for each in known) for f, end in ((min, "min"), (max, "max")))
@@ -321,9 +345,10 @@ def _of_switch_vendor(compatible: dict[str, Any]) -> dict[str, Any]:
 def _priced_by_rate(
     record: dict[str, Any], rate: float, records: dict[str, dict[str, Any]]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """Return the rates and prices of like parts: single-mode modules cost more than multimode ones."""
-    fibre = record.get("fibre")
-    every = [(_rate(each), entry, each.get("fibre")) for each in records.values() if (entry := _published(each))]
+    """Return the rates and prices of like parts: single-mode modules cost more than multimode ones, DPUs than NICs."""
+    dpu, fibre = record["name"].startswith(DPU), record.get("fibre")
+    alike = (each for each in records.values() if each["name"].startswith(DPU) == dpu)
+    every = [(_rate(each), entry, each.get("fibre")) for each in alike if (entry := _published(each))]
     like = [(known, entry) for known, entry, its in every if its == fibre]
     if fibre == "single-mode" or any(known == rate for known, _ in like):
         return like
@@ -383,6 +408,11 @@ def _ports(record: dict[str, Any]) -> list[dict[str, Any]]:
     if groups := record.get("port_groups"):
         return list(groups)
     return [{"ports": record.get("ports"), "port_gbps": record.get("port_gbps")}]
+
+
+def _kilowatts(record: dict[str, Any]) -> float:
+    value = record["power"]["value"]
+    return float(value.removesuffix(" kW")) if value else 0
 
 
 def _number(value: Any) -> float:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar, TypeVarTuple
 from bomgen.catalog.link_words import with_canonical_words
 from bomgen.catalog.models import bare_names, kind_of_unsized, untuned
 from bomgen.catalog.part_file_checks import (
+    EXTENDS,
     MAX_QUOTED,
     SOURCES,
     UNVERIFIED,
@@ -25,6 +26,7 @@ from bomgen.catalog.part_file_checks import (
     numbers_by_length,
     order_numbers,
     undescribed_sources,
+    with_base,
     with_shared_sources,
 )
 from bomgen.core import schema
@@ -82,6 +84,7 @@ ANY_LENGTH = "xxx"
 
 _HALF = Fraction(1, 2)
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_EXTENDED = re.compile(rf"^{EXTENDS}: (.+)$", re.MULTILINE)
 
 
 INLINE = "inline"
@@ -627,17 +630,19 @@ def _list_built_in(directory: Path) -> dict[str, Path]:
 @cache
 def _built_in_where(kind: str, directory: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
     """Return the ids of the built-in records with these values at keys; a text search excludes most files first."""
-    files = [(id, path, text(path)) for id, path in _list_built_in(directory).items()]
-    records = {
-        id: _built_in(kind, id, path) for id, path, written in files if all(str(held) in written for _, held in wanted)
-    }
+    paths = _list_built_in(directory)
+    written = {id: text(path) for id, path in paths.items()}
+    bases = {id: _EXTENDED.search(of_part) for id, of_part in written.items()}
+    whole = {id: of_part + (written[base[1]] if (base := bases[id]) else "") for id, of_part in written.items()}
+    likely = (id for id, stated in whole.items() if all(str(held) in stated for _, held in wanted))
+    records = {id: _built_in(kind, id, paths[id]) for id in likely}
     return tuple(id for id, record in records.items() if all(record.value(key) == held for key, held in wanted))
 
 
 @cache_one
 def _built_in(kind: str, id: str, path: Path) -> Record:
     source = own(path, f"{kind}/{id}.yaml")
-    data = with_shared_sources(source.data)
+    data = with_shared_sources(with_base(kind, source.data))
     if by_length := numbers_by_length(f"{kind}/{id}", str(data.get("vendor"))):
         data = data | {"ordering_numbers": by_length}
     return Record(kind, id, source._replace(data=data))

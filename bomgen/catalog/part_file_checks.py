@@ -7,6 +7,9 @@ keeps a correct figure outside its range.
 A record describes a document under its `sources:`, or names one of `data/sources.csv`, where those that several files
 name are described once: id, title, address, licence and the day on which it was read.
 
+A built-in part may extend another of its kind, such as the same box round another board: it has the fields of that
+one that its own file does not state, but for those that name, price or date a part. `null` leaves a field out.
+
 `data/numbers.csv` has what makers and resellers print for a part besides what its own file says, a line a number: the
 number, who prints it, the part by kind and id, its variant and the source. The variant of a cable begins with its
 length: `30 m, edition F`.
@@ -24,7 +27,7 @@ from bomgen.core.diagnostics import Problem, nearest
 from bomgen.core.resources import folder, text
 from bomgen.core.safety import quote
 from bomgen.core.units import Exact, parse, with_another_unit
-from bomgen.core.yaml_source import Path, Source, read_data
+from bomgen.core.yaml_source import Path, Source, own, read_data
 
 SUGGESTED = ("W", "bytes", "bytes/s")
 """Units for which the message proposes another multiple; other figures are plain numbers."""
@@ -106,6 +109,16 @@ def _written(value: Any, unit: str) -> str:
     return f"{float(value):g}" if unit == COUNT else f"{float(value):g} {unit}"
 
 
+EXTENDS = "extends"
+"""The key of a built-in part that names the part whose fields it has besides its own."""
+OF_ONE_PART = frozenset(
+    (
+        *("name", "aliases", "part_number", "part_numbers", "ordering_number", "ordering_numbers"),
+        *("default", "replaces", "price_indications"),
+        *("availability", "availability_date", "availability_note", "successor"),
+    )
+)
+"""Fields that no other part has from the one it extends."""
 SOURCES = "sources"
 """The key that describes the documents of a file by name."""
 UNVERIFIED = "unverified"
@@ -125,6 +138,19 @@ def shared_sources() -> Mapping[str, Mapping[str, str]]:
 def number_sources(ids: Iterable[str]) -> dict[str, Mapping[str, str]]:
     """Return the documents with these ids, each with its title and address; an id that is an address is both."""
     return {id: shared_sources().get(id, {"title": id, "url": id}) for id in ids}
+
+
+def with_base(kind: str, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data of a built-in part with the fields, and their documents, of the part that it extends."""
+    if EXTENDS not in data:
+        return data
+    base = with_base(kind, own(folder("data") / kind / f"{data[EXTENDS]}.yaml", data[EXTENDS]).data)
+    fields = {key: value for key, value in base.items() if key not in OF_ONE_PART} | data
+    described = base.get(SOURCES, {}) | data.get(SOURCES, {})
+    merged = {key: value for key, value in fields.items() if value is not None and key not in (EXTENDS, SOURCES)}
+    used = {name for _, name in _names(merged)}
+    sources = {name: document for name, document in described.items() if name in used}
+    return merged | {SOURCES: sources} if sources else merged
 
 
 def with_shared_sources(data: dict[str, Any]) -> dict[str, Any]:

@@ -82,9 +82,15 @@ def _nearest(written: list[tuple[Record, str]], wanted: list[str], whole: str) -
     if most[0] * 2 >= len(telling) and most[0]:
         same = [record for had, record in scored if (len(had), sum(word.strip().isalpha() for word in had)) == most]
         return tuple(same[:SHOWN_NEAREST])
-    by_name = {name: record for record, _ in written for name in _phrases([str(record.value("name")), *record.names])}
+    by_name = {name: record for record, _ in written for name in _phrases([str(record.value("name")), *_own(record)])}
     similar = (by_name[name] for name in nearest(whole, by_name, SHOWN_NEAREST))
     return tuple({(record.kind, record.id): record for record in similar}.values())
+
+
+def _own(record: Record) -> Iterable[str]:
+    """Return the names of a part without the many short numbers of resellers, to which any word is similar."""
+    numbers = {row.number.lower() for row in record.order_numbers}
+    return (name for name in record.names if name not in numbers)
 
 
 def _phrases(words: Iterable[str]) -> list[str]:

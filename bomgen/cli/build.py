@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
-from bomgen.cli.command import QUIET, VERBOSE, Outcome, complain, ends_on_errors, is_set, on_terminal, say
+from bomgen.cli.command import PASSED, QUIET, VERBOSE, Outcome, complain, ends_on_errors, is_set, on_terminal, say
 from bomgen.cli.options import (
     STANDARD_OUTPUT,
     FormatsCommand,
@@ -35,8 +35,10 @@ from bomgen.cli.options import (
     plan_options,
     plans_argument,
     proposed,
+    read_given,
     show,
     watched,
+    working_on,
 )
 from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
@@ -53,9 +55,18 @@ from bomgen.pricing.bill import OpenItem
 from bomgen.results.numbers import dotted
 from bomgen.results.result import Report, numbers_of
 from bomgen.workflow.inputs import text_of
-from bomgen.workflow.pipeline import compute_fabric, list_cables, require_lock, select_alternative, work_out
+from bomgen.workflow.pipeline import (
+    compute_fabric,
+    list_cables,
+    require_lock,
+    select_alternative,
+    select_phase,
+    work_out,
+)
+from bomgen.workflow.plan_files import PlanFile
 
 if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
     from bomgen.core.jobs import Child
 
 # summary ------------------------------------------------------------------------------------------------------------
@@ -186,6 +197,7 @@ DEFAULT_FOLDER = "dist"
     multiple=True,
 )
 @option("--alternative NAME", "Build an alternative of the plan as a quote of its own, into DIR/PLAN-NAME/.")
+@option("--phase NAME", "Build a phase of the plan: the quote of its order, into DIR/PLAN-NAME/.")
 @option("--jobs N", "Number of plans to build in parallel.", type=click.IntRange(1), default=1)
 @option("--watch", "Rebuild when a plan or a file that it names changes.")
 @locked_option
@@ -196,6 +208,7 @@ def build(
     formats: str,
     templates: tuple[str, ...],
     alternative: str | None,
+    phase: str | None,
     jobs: int,
     watch: bool,
     locked: bool,
@@ -235,6 +248,7 @@ def build(
         options += [f"--template={name}" for name in templates] + [f"--set={setting}" for setting in settings]
         options += [f"--root={root}"] if root else []
         options += [f"--alternative={alternative}"] if alternative else []
+        options += [f"--phase={phase}"] if phase else []
         options += [f"--{name}" for name in (QUIET, VERBOSE) if is_set(name)]
         commands = [["build", *options, "--", file.name] for file in files]
         if watch and files:
@@ -249,6 +263,7 @@ def build(
                 if locked:
                     require_lock(file, report)
                 report = select_alternative(report, alternative) if alternative else report
+                report = select_phase(report, phase) if phase else report
             show((*report.problems, *report.stale), file)
             with watched(file.name, *position):
                 made = render(report, wanted)
@@ -358,6 +373,45 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     stream.flush()
 
 
+class Network(NamedTuple):
+    """Which cables of a plan a command is about."""
+
+    old: str | None
+    allow_moves: bool
+    cluster: str | None
+    phase: str | None
+
+    def wire(self, plan: NamedPlan, fabrics: Sequence[str] = (), one_fabric: bool = False) -> tuple[PlanFile, Wiring]:
+        """Return the file of a plan and its cables, those of `old` kept; problems of the plan end the command."""
+        today = {self.cluster or "": choose_cluster(build_today(self.old, plan.root), self.cluster)} if self.old else {}
+        file, report = plan.work_out(today=today, allow_moves=self.allow_moves)
+        report = choose_cluster(report, self.cluster)
+        with working_on(file):
+            report = select_phase(report, self.phase) if self.phase else report
+            require_fabrics(report, fabrics)
+            fabrics = compute_fabric(report) if one_fabric and not fabrics else fabrics
+            existing = next((list_cables(network) for network in today.values()), None)
+            return file, list_cables(report, fabrics, existing)
+
+
+def network_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --from, --allow-moves, --cluster and --phase to a command, which takes them as its `network`."""
+
+    @wraps(command)
+    def run(old: str | None, allow_moves: bool, cluster: str | None, phase: str | None, **values: Any) -> Any:
+        return command(network=Network(old, allow_moves, cluster, phase), **values)
+
+    installed = option(
+        "--from old OLD",
+        "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
+        "sides",
+    )
+    moves = option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
+    of_cluster = option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
+    of_phase = option("--phase NAME", "Phase to list: the work order from the phase before.")
+    return installed(moves(of_cluster(of_phase(run))))
+
+
 @click.command(cls=FormatsCommand, formats=WIRINGS)
 @plan_argument
 @output_options(
@@ -369,17 +423,9 @@ def _pass_on(written: bytes, stream: TextIO) -> None:
     shell_complete=proposed("wirings"),
 )
 @option("--fabric fabrics NAME", "List only the cables of this fabric; repeatable.", "fabrics", multiple=True)
-@option(
-    "--from old OLD",
-    "Plan that is installed today, or REV:PATH; unchanged devices keep their names and ports.",
-    "sides",
-)
-@option("--allow-moves", "List installed machines that must move; otherwise they are errors.")
-@option("--cluster cluster NAME", "Cluster to list, if the plan has several.", "clusters")
+@network_options
 @plan_options
-def wiring(
-    plan: NamedPlan, output: Output, fabrics: tuple[str, ...], old: str | None, allow_moves: bool, cluster: str | None
-) -> None:
+def wiring(plan: NamedPlan, output: Output, fabrics: tuple[str, ...], network: Network) -> None:
     """List every cable once, port to port, in a format that other programs read.
 
     With --from the tables are the list of work from OLD to PLAN: every cable is removed, moved, added or kept.
@@ -390,23 +436,66 @@ def wiring(
     module = WIRINGS.module(output.form)
     if output.file is None and (module.SEVERAL_FILES or (module.BINARY and sys.stdout.isatty())):
         raise click.UsageError(f"{output.form} goes to a file; name it with -o")
-    today = {cluster or "": choose_cluster(build_today(old, plan.root), cluster)} if old else {}
-    file, report = plan.work_out(today=today, allow_moves=allow_moves)
-    report = choose_cluster(report, cluster)
-    require_fabrics(report, fabrics)
-    if module.ONE_FABRIC and not fabrics:
-        fabrics = compute_fabric(report)
+    file, cables = network.wire(plan, fabrics, module.ONE_FABRIC)
     try:
-        with ends_on_errors(partial(text_of, file)):
-            with watched(file.name):
-                existing = next((list_cables(network) for network in today.values()), None)
-                cables = list_cables(report, fabrics, existing)
-            with _bar(cables.each_cable.pieces, output.file is not None) as step:
-                written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
+        with ends_on_errors(partial(text_of, file)), _bar(cables.each_cable.pieces, bool(output.file)) as step:
+            written = write_wiring(cables, output.form, Path(output.file) if output.file else None, step)
     except Unsuitable as error:
         raise click.UsageError(f"{output.form}: {error}") from None
     for path in written:
         say(f"{path}")
+
+
+@click.command()
+@click.argument("target", type=click.Choice(("netbox",)))
+@plan_argument
+@option("--url URL", "Address of the server.", required=True)
+@option("--token-file FILE", "File with an API token that may write.", "files", required=True)
+@option("--dry-run", "Only read, and show what would change.")
+@option("--prune", "Delete what earlier pushes of the plan have created and is still planned; push nothing.")
+@option("--verified FILE", "CSV of `bomgen verify`: what is planned and right becomes connected or active.", "files")
+@network_options
+@plan_options
+def push(
+    target: str,  # noqa: ARG001 - NetBox is the only one
+    plan: NamedPlan,
+    url: str,
+    token_file: str,
+    dry_run: bool,
+    prune: bool,
+    verified: str | None,
+    network: Network,
+) -> None:
+    """Bring a NetBox up to date with PLAN: types, racks, devices with their ports and modules, and cables.
+
+    Fields that the plan does not decide, such as the status, serial numbers and comments, belong to the operators. All
+    that is created has the tag `bomgen-PLAN`; nothing without it is deleted.
+
+    \b
+      bomgen push netbox grown.yaml --from plan.yaml --url https://netbox.example.com --token-file token --dry-run
+
+    Exit codes: 0 done; 3 the server cannot be reached or refuses; 4 some cables were not written, because others are in
+    their ports.
+    """  # noqa: D301 - the backslash is click's mark for lines that are not to be filled
+    from bomgen.output.netbox_push import REFUSED, Push, Server, list_changes  # which loads NumPy
+    from bomgen.verify.findings import read_verified
+
+    try:
+        server = Server(url, read_given(token_file, "token").decode("ascii").strip())
+    except ValueError as error:
+        raise click.UsageError(f"--url or --token-file: {error}") from None
+    with ends_on_errors():
+        done = read_verified(read_given(verified, "list of work"), verified) if verified else frozenset()
+    file, cables = network.wire(plan)
+    with working_on(file):
+        pushed = Push(server, cables, dry_run, done)
+        pushed.prune() if prune else pushed.write()
+    for line in list_changes(pushed.changes):
+        say(line)
+    if not pushed.changes:
+        say("Nothing to change.")
+    if any(change.sign == REFUSED for change in pushed.changes):
+        sys.exit(PASSED)
 
 
 def choose_cluster(report: Report, cluster: str | None) -> Report:

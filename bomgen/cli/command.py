@@ -395,6 +395,7 @@ COMMANDS = {
     "diff": "Show what changed between two plans, results or revisions.",
     "xray": "Check a vendor's bill and find the designs that explain it.",
     "wiring": "List every cable, port to port.",
+    "push": "Bring a NetBox up to date with a plan.",
     "verify": "Compare what was built with the plan.",
     "prices": "Read a vendor's price list, or list unpriced parts.",
     "apply": "Apply an edited quote.xlsx to its plan.",
@@ -412,7 +413,7 @@ MODULES = {
     "lock": "check",
     "schema": "catalog",
     "simulate": "explain",
-    "wiring": "build",
+    **dict.fromkeys(("push", "wiring"), "build"),
     **dict.fromkeys(("diff", "search"), "compare"),
     **dict.fromkeys(("init", "mcp", "serve"), "start"),
     **dict.fromkeys(("apply", "margin", "prices", "verify", "xray"), "received"),
@@ -425,7 +426,7 @@ SECONDS_OF = {"search": 3600, "serve": None, "mcp": None}
 """Processor time of a search, per process, which shows what it has found; the calls of a page have their own."""
 MEMORY = 1 << 30
 """Memory of a command [bytes]."""
-MEMORY_OF = {"search": 2 << 30, "wiring": 2 << 30}
+MEMORY_OF = {"search": 2 << 30, **dict.fromkeys(("push", "wiring"), 2 << 30)}
 """Memory of a search, per process, for two tables and a front, and of the cables of a million GPUs [bytes]."""
 COMPLETE = "_BOMGEN_COMPLETE"
 """Environment variable with which a completion script requests proposals."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -44,7 +43,7 @@ from bomgen.core.messages import ENGLISH, message
 from bomgen.documents.comparison import compared, data, document
 from bomgen.documents.diff.contents import review_document
 from bomgen.documents.diff.data import Limit, limit, passed, to_data
-from bomgen.documents.diff.difference import Difference, add_moves
+from bomgen.documents.diff.difference import Difference, add_moves, add_order
 from bomgen.documents.diff.difference import compare as compare_sides
 from bomgen.documents.diff.matching import beside_bill, own_names, side_of_bill
 from bomgen.documents.diff.side import ComparedResult, bill_in, compared_result_of
@@ -55,11 +54,11 @@ from bomgen.output.writer import render_difference, render_search, write_files
 from bomgen.reading.bills import require_whole
 from bomgen.reading.tables import is_bill
 from bomgen.results.front import Front
-from bomgen.results.result import Report
+from bomgen.results.result import Growth, Report, result
 from bomgen.workflow.design_search import EngineLost, find_front, front_plans, open_search
-from bomgen.workflow.inputs import source_of, text_of
+from bomgen.workflow.inputs import read_all, source_of, text_of
 from bomgen.workflow.library import compared_result
-from bomgen.workflow.pipeline import BrokenResult, is_laid_out, list_cables, without_cluster_name, work_out
+from bomgen.workflow.pipeline import BrokenResult, count_links, count_moves, is_laid_out, order_growth, work_out
 from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile
 from bomgen.xray.contents import open_bill, rebuild_plan
 
@@ -221,44 +220,37 @@ def _found(
     difference = compare_sides(old, new)
     if difference.expansion is None:
         return difference, new_report
-    if old_report and new_report and is_laid_out(old_report):
-        existing = {cluster.plan.cluster_name: cluster for cluster in old_report.each_cluster}
-        today = {now: existing[name] for name, now in difference.names.clusters.items()}
-        with watched(opened[1].name):
+    if old_report is None or new_report is None:
+        return add_moves(difference, None, message("diff-moves-of-bills")), new_report
+    existing = {cluster.plan.cluster_name: cluster for cluster in old_report.each_cluster}
+    today = {now: existing[name] for name, now in difference.names.clusters.items()}
+    with watched(opened[1].name):
+        if is_laid_out(old_report):
             new, new_report = compared_result(opened[1].file(), settings[1], today)
-        difference = compare_sides(old, new)
-    return _moved(difference, old_report, new_report), new_report
+            difference = compare_sides(old, new)
+        difference = _moved(difference, today, new_report)
+        if difference.money:
+            growth, bought = Growth(today, difference.moves), old_report.bill.lines
+            ordered = order_growth(read_all(opened[1].file(), settings[1]), new_report, growth, bought)
+            side = compared_result_of(result(ordered), opened[1].name)
+            difference = add_order(difference, side, ordered.bill.left_over)
+            new_report = ordered if difference.expansion and difference.expansion.order else new_report
+    return difference, new_report
 
 
-def _moved(difference: Difference, old: Report | None, new: Report | None) -> Difference:
-    """Return an expansion with the cables that move, if both sides are plans."""
-    if old is None or new is None:
-        return add_moves(difference, None, message("diff-moves-of-bills"))
-    from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves  # bills alone need no NumPy
-
-    links = max(_links(side) for side in (difference.old, difference.new))
-    if links > MOST_CABLES:
-        return add_moves(difference, None, message("diff-moves-too-many", links=str(links), most=str(MOST_CABLES)))
+def _moved(difference: Difference, today: Mapping[str, Report], new: Report) -> Difference:
+    """Return an expansion with the cables that move."""
+    renamed = {now: own_names(difference.names, name) for name, now in difference.names.clusters.items()}
     try:
-        before, after = (
-            {cluster.plan.cluster_name or "": cluster for cluster in side.each_cluster} for side in (old, new)
-        )
-        of_each = {
-            now: compare_wirings(
-                list_cables(without_cluster_name(before[name])),
-                list_cables(without_cluster_name(after[now])),
-                own_names(difference.names, name),
-            )
-            for name, now in difference.names.clusters.items()
-        }
-        return add_moves(difference, sum_moves(of_each))
+        moves = count_moves(today, new, renamed)
     except (PlanErrors, BrokenResult) as error:
         return add_moves(difference, None, message("diff-moves-not-listed", error=str(error)))
+    if moves is None:
+        from bomgen.cabling.recabling import MOST_CABLES  # bills alone need no NumPy
 
-
-def _links(side: ComparedResult) -> int:
-    kind = re.compile(r"(clusters\.[^.]+\.)?fabrics\.[^.]+\.links\.[^.]+")
-    return sum(value for path, value in side.numbers.items() if type(value) is int and kind.fullmatch(path))
+        links = max(count_links(cluster.design) for cluster in new.each_cluster)
+        return add_moves(difference, None, message("diff-moves-too-many", links=str(links), most=str(MOST_CABLES)))
+    return add_moves(difference, moves)
 
 
 # search ---------------------------------------------------------------------------------------------------------------

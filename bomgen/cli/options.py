@@ -53,7 +53,7 @@ from bomgen.workflow.inputs import known_as, name_of, read_all, text_of
 from bomgen.workflow.plan_files import STANDARD_INPUT, PlanFile, open_plan
 
 if TYPE_CHECKING:
-    from bomgen.reading.list_columns import RequestedColumns
+    from bomgen.reading.columns import RequestedColumns
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STANDARD_OUTPUT = "-"
@@ -113,7 +113,7 @@ def option(declared: str, help: str, propose: str = "", **settings: Any) -> Call
 
 def asked_columns(columns: Sequence[str], roles: Sequence[str] = ()) -> RequestedColumns:
     """Return the columns requested by `--columns`; `roles` are the permitted ones. Ends the command if invalid."""
-    from bomgen.reading.list_columns import read_asked
+    from bomgen.reading.columns import read_asked
 
     try:
         return read_asked(",".join(columns), roles)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace as replace_fields
+from datetime import date
 from difflib import unified_diff
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -35,16 +39,16 @@ from bomgen.cli.options import (
     working_on,
     write_new_file,
 )
+from bomgen.core.diagnostics import error_at
 from bomgen.core.language import language
 from bomgen.core.yaml_source import Source
-from bomgen.output.price_documents import describe, margin_document, to_csv, to_json, use_of
-from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.price_lists import PRICE_LISTS, describe, margin_document, to_csv, to_json, use_of, written
 from bomgen.output.registry import render_page
 from bomgen.output.terminal import render_lines
 from bomgen.output.writer import replace
-from bomgen.pricing.price_book import entries
+from bomgen.pricing.price_book import OWN_PRICES, collect, entries
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.list_columns import NOTHING, RequestedColumns
+from bomgen.reading.columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import PriceList, own_book, read_list
 from bomgen.reading.price_lists import text_of as text_of_list
@@ -56,6 +60,8 @@ from bomgen.workflow.plan_files import STANDARD_INPUT, STANDARD_INPUT_NAME
 from bomgen.xray.contents import open_bill, plan_name, plan_text, to_data, xray_document
 from bomgen.xray.inspection import Xray, inspect
 
+if TYPE_CHECKING:
+    from bomgen.verify.findings import Verification
 MARGIN_FORMS = ("text", "csv", "json")
 
 
@@ -72,13 +78,14 @@ MARGIN_FORMS = ("text", "csv", "json")
     "scale=0.01, tax=19%, repeated=lowest, sheet=NAME, header=LINE; none ignores a column.",
     multiple=True,
 )
+@option("--keep", f"Add the prices to {OWN_PRICES}, each with its date; new plans of `bomgen init` ask it first.")
 @output_options(
     PRICE_LISTS.names,
     binary=[name for name in PRICE_LISTS.names if PRICE_LISTS.constant(name, "BINARY")],
     suffixes=PRICE_LISTS.suffixes(),
 )
 @plan_options
-def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], output: Output) -> None:
+def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], keep: bool, output: Output) -> None:
     """Show how a vendor's price LIST is understood, write it as a price book, or list what a plan has no prices for.
 
     A LIST is a workbook (xlsx, xls, ods) or text (csv, tsv) of any layout: what each column was taken for, the first
@@ -100,8 +107,20 @@ def prices(list_: str | None, plan: NamedPlan | None, columns: tuple[str, ...], 
             _describe(price_list, report, aside=output.asked and output.file is None)
         if report and not price_list:
             raise click.UsageError(f"{list_} is a price book; name it at quote.price_book, and leave it out here")
-        if output.asked or not price_list:
+        if keep:
+            _keep(source)
+        elif output.asked or not price_list:
             output.write(written(entries(source), output.form, source.data.get("name")))
+
+
+def _keep(source: Source) -> None:
+    """Add the prices of a book to the user's own, those without a date as of today."""
+    own, today = Path(OWN_PRICES), {"date": date.today().isoformat()}
+    with ends_on_errors():
+        earlier = own_book(read_given(OWN_PRICES, "price book"), OWN_PRICES) if own.exists() else None
+    kept = collect(entries(earlier) if earlier else (), [today | entry for entry in entries(source)])
+    for path in replace({OWN_PRICES: written(kept, "yaml", "Own prices")}, own.parent):
+        say(str(path))
 
 
 def _read(name: str, asked: RequestedColumns) -> tuple[Source, PriceList | None]:
@@ -241,12 +260,14 @@ def _tell(application: Application, plan: str) -> None:
     "decimal=comma, sheet=NAME, header=LINE; none ignores a column.",
     multiple=True,
 )
+@option("--plan PLAN", "Compare the cables of a point-to-point sheet with those of a plan.", "plans")
 @option("--fail-on", "Exit with 4 on a finding of this severity or worse.", type=click.Choice(SEVERITIES))
 @option("--all every", "Also show how each line was read.")
 @language_option("en", default="en")
-@talk_options
+@plan_options
 def xray(
     bill: str,
+    plan: NamedPlan | None,
     form: str | None,
     output: str | None,
     columns: tuple[str, ...],
@@ -273,32 +294,50 @@ def xray(
     if output is not None and Path(output).exists():
         raise click.UsageError(f"{output} exists; name a new file with -o")
     suffix = Path(output or "").suffix.lower()
-    plan = output if suffix in PLANS or not (form or suffix) else None
-    page = None if plan else output
+    rebuilt = output if suffix in PLANS or not (form or suffix) else None
+    page = None if rebuilt else output
     form = choose_form(form, page, XRAY_FORMS, suffixes={"": PLANS})
     asked, catalog = asked_columns(columns, ROLES), Catalog()
     is_piped = bill == STANDARD_INPUT
     content = sys.stdin.buffer.read(MAX_BYTES + 1) if is_piped else read_given(bill, "bill")
     name = STANDARD_INPUT_NAME if is_piped else bill
     inspection = inspect(open_bill(content, name, catalog, asked))
-    _show(inspection.found, form, every, code, page)
-    if plan is not None:
-        write_new_file(plan_text(inspection, plan_name(plan)).encode(), plan)
-    if fail_on and any(
-        finding.severity in SEVERITIES[: SEVERITIES.index(fail_on) + 1] for finding in inspection.found.findings
-    ):
+    compared: tuple[Verification, str] | None = None
+    if plan:
+        if not inspection.found.bill.cables:
+            raise error_at(name, "no sheet with a device and a port at both ends, to compare with a plan", "as-built")
+        _, report = plan.work_out()
+        compared = _verify(report, [("", name, content)], is_whole=True), report.plan.name
+    _show(inspection.found, compared, form, every, code, page)
+    if rebuilt is not None:
+        write_new_file(plan_text(inspection, plan_name(rebuilt)).encode(), rebuilt)
+    severities: set[str] = {finding.severity for finding in inspection.found.findings}
+    if compared and compared[0].has_findings:
+        severities.add(SEVERITIES[0])
+    if fail_on and severities & {*SEVERITIES[: SEVERITIES.index(fail_on) + 1]}:
         sys.exit(PASSED)
 
 
-def _show(findings: Xray, form: str, every: bool, code: str, output: str | None) -> None:
+def _show(
+    findings: Xray, compared: tuple[Verification, str] | None, form: str, every: bool, code: str, output: str | None
+) -> None:
+    from bomgen.verify.findings import verification_data, verification_document  # which load NumPy
+
     words = language(code)
     if form == "json":
-        text = json.dumps(to_data(findings), ensure_ascii=False, indent=1) + "\n"
+        data = to_data(findings) | ({"verification": verification_data(*compared)} if compared else {})
+        text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
         write_new_file(text.encode(), output) if output else print_text(text)
-    elif output:
-        write_new_file(render_page(xray_document(findings, words, every), words, form, every), output)
+        return
+    document = xray_document(findings, words, every)
+    if compared:
+        document = replace_fields(
+            document, sections=document.sections + verification_document(*compared, words).sections
+        )
+    if output:
+        write_new_file(render_page(document, words, form, every), output)
     else:
-        Output(form).give(xray_document(findings, words, every), words, every=every)
+        Output(form).give(document, words, every=every)
 
 
 # verify ---------------------------------------------------------------------------------------------------------------
@@ -348,18 +387,14 @@ def verify(
         for name in files
         for host, _, file in [name.rpartition("=")]
     ]
-    from bomgen.verify.contents import verification_data, verification_document, work_csv  # which load NumPy
-    from bomgen.verify.findings import USUAL_ERROR_RATE
-    from bomgen.verify.findings import verify as compare
-    from bomgen.verify.reading import MOST_BYTES, read_names, read_outputs
+    from bomgen.verify.findings import verification_data, verification_document, work_csv  # which load NumPy
+    from bomgen.verify.reading import MOST_BYTES
 
     _, report = plan.work_out()
     report = choose_cluster(report, cluster)
     require_fabrics(report, fabrics)
-    with ends_on_errors():
-        as_built = read_outputs((host, file, read_given(file, "output", MOST_BYTES)) for host, file in hosts)
-        built_names = read_names(read_given(names, "table of names"), names) if names else {}
-        verification = compare(as_built, list_cables(report, fabrics), built_names, error_rate or USUAL_ERROR_RATE)
+    outputs = ((host, file, read_given(file, "output", MOST_BYTES)) for host, file in hosts)
+    verification = _verify(report, outputs, fabrics, names, error_rate)
     words = language(code or report.plan.quote.language)
     if output.form == "csv":
         output.write(work_csv(verification))
@@ -369,3 +404,23 @@ def verify(
         output.give(verification_document(verification, report.plan.name, words), words, every)
     if verification.has_findings:
         sys.exit(PASSED)
+
+
+def _verify(
+    report: Report,
+    outputs: Iterable[tuple[str, str, bytes]],
+    fabrics: Sequence[str] = (),
+    names: str | None = None,
+    error_rate: float | None = None,
+    is_whole: bool = False,
+) -> Verification:
+    """Return the comparison of outputs, as `read_outputs` takes them; if they are whole, what they lack is missing."""
+    from bomgen.verify.findings import USUAL_ERROR_RATE, verify
+    from bomgen.verify.reading import read_names, read_outputs
+
+    with ends_on_errors():
+        as_built = read_outputs(outputs)
+        if is_whole:
+            as_built = as_built._replace(whole=frozenset(seen.mark.file for seen in as_built.ports))
+        built_names = read_names(read_given(names, "table of names"), names) if names else {}
+        return verify(as_built, list_cables(report, fabrics), built_names, error_rate or USUAL_ERROR_RATE)

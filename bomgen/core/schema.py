@@ -61,7 +61,11 @@ def document(name: str) -> dict[str, Any]:
     """
     schema = _read(name + SUFFIX)
     if name.startswith(PARTS):
-        return schema | {"$defs": _used_by(schema, _read(f"{PARTS}{SHARED}")["$defs"])}
+        shared = _read(f"{PARTS}{SHARED}")["$defs"]
+        for key, described in schema["properties"].items():
+            if described.keys() == {REFERENCE}:  # a key that parts of several kinds have
+                schema["properties"][key] = shared[described[REFERENCE].rpartition("/")[2]]
+        return schema | {"$defs": _used_by(schema, shared)}
     for key, definition in schema.get("$defs", {}).items():
         reference = definition.get(REFERENCE, "")
         if reference.startswith(PARTS):

@@ -222,6 +222,13 @@ def override(source: Source, settings: Sequence[str]) -> Source:
     return source._replace(data=data, keys=keys, values=values)
 
 
+def assign(source: Source, key: str, value: int, mark: Mark) -> Source:
+    """Return the source with a number at a dotted key, whose mark is given. Raises PlanErrors as `overlay` does."""
+    laid = source._replace(data=_copy(source.data), keys=dict(source.keys), values=dict(source.values))
+    _lay(laid.data, laid.keys, laid.values, key, Source(mark.file, "", value, {}, {(): mark}), mark)
+    return laid
+
+
 def keys_of(settings: Sequence[str]) -> tuple[str, ...]:
     """Return the dotted keys of `KEY=VALUE` settings."""
     return tuple(setting.partition("=")[0] for setting in settings)

@@ -37,7 +37,6 @@ from bomgen.results.result import Report, lines_data, result
 
 if TYPE_CHECKING:
     from bomgen.cabling.types import Wiring
-    from bomgen.documents.diff.difference import Difference
 
 FOLDER = Path(__file__).parent
 
@@ -194,22 +193,15 @@ class DocumentInputs:
         """Return the quote, written from the customer's record only."""
         from bomgen.documents.chapters.writer import Writer
         from bomgen.documents.customer_quote.contents import quote_document
+        from bomgen.documents.customer_quote.expansion import expansion_quote
         from bomgen.documents.customer_quote.record import customer_quote
 
         report_stage("quote")
-        record = customer_quote(Writer(self.report, self.language))
+        writer, growth = Writer(self.report, self.language), self.report.growth
+        record = expansion_quote(writer, growth) if growth else customer_quote(writer)
         page = quote_document(record, self.language, self._fabrics_of_clusters, self._racks_of_clusters)
         report_stage(self._stage)
         return page
-
-    def expansion(self, difference: Difference) -> Document | None:
-        """Return the quote of an expansion, where the report is the new side; None if it is not one."""
-        from bomgen.documents.chapters.writer import Writer
-        from bomgen.documents.customer_quote.contents import quote_document
-        from bomgen.documents.customer_quote.expansion import expansion_quote
-
-        record = expansion_quote(Writer(self.report, self.language), difference)
-        return quote_document(record, self.language, self._fabrics_of_clusters, {}) if record else None
 
     @cached_property
     def page(self) -> Document:

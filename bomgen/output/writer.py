@@ -1,23 +1,30 @@
-"""Written files of a report: every format of a quote and of a wiring, atomically."""
+"""Written files of a report: every format of a quote and of a wiring, all of them or none, whatever fails in between.
+
+New files are written into a hidden folder next to their destination and synced to disk; the old ones get a second name
+there. Only then are the new ones renamed, one by one; if that fails, the old ones are renamed back. Signals are
+deferred meanwhile, and other runs wait for the folder. docs/limits.md lists what this does not protect against.
+"""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import json
 import os
+import re
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path as FilePath
-from tempfile import TemporaryFile
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryFile, mkdtemp
 from typing import IO, TYPE_CHECKING, Any
 
 from bomgen.core.diagnostics import OutputError
-from bomgen.core.jobs import report_stage
+from bomgen.core.jobs import LettingThrough, defer_signals, report_stage
 from bomgen.core.language import Language, language
 from bomgen.core.messages import ENGLISH
-from bomgen.output import atomic_write
 from bomgen.output import user_templates as templates
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, choose_documents, render_page
 from bomgen.results.result import Report, template_data
@@ -56,15 +63,15 @@ def render(report: Report, formats: Sequence[str]) -> dict[str, bytes]:
 def render_difference(difference: Difference, new: Report | None, form: str) -> bytes:
     """Return a difference as html, pdf or xlsx, in the language of the new plan's quote; `new` is its report.
 
-    An expansion becomes a quote for the customer: parts to buy, cables to move, surplus parts. Other differences, and
-    those to a bom.json, become a page of changes. Raises OutputError if no PDF can be written.
+    The order of an expansion becomes a quote for the customer: parts to buy, cables to move, surplus parts. Other
+    differences, and those to a bom.json, become a page of changes. Raises OutputError if no PDF can be written.
     """
     from bomgen.documents.diff.contents import changes_document
     from bomgen.output.drawing.charts import changes_drawing
 
     words = language(new.plan.quote.language if new else ENGLISH)
-    if new and (quote := DocumentInputs(new, ()).expansion(difference)):
-        return render_page(quote, words, form)
+    if new and new.growth:
+        return render_page(DocumentInputs(new, ()).quote, words, form)
     return render_page(changes_document(difference, words, changes_drawing(difference, words)), words, form)
 
 
@@ -82,7 +89,7 @@ def render_search(front: Front, name: str, words: Language, form: str) -> bytes:
     return render_page(search_document(front, name, words, drawing), words, form, every=True)
 
 
-def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Callable[[int], None]) -> list[FilePath]:
+def write_wiring(wiring: Wiring, form: str, out: Path | None, progress: Callable[[int], None]) -> list[Path]:
     """Write a wiring in a format, atomically, or to standard output without a file; return the paths written.
 
     Formats with several files write the others next to the named one. Links are followed; pipes and devices are written
@@ -94,7 +101,7 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
         sys.stdout.buffer.flush()
         return []
 
-    def make(place: FilePath) -> None:
+    def make(place: Path) -> None:
         if module.SEVERAL_FILES:
             module.write(wiring, place, progress)
         else:
@@ -109,7 +116,7 @@ def write_wiring(wiring: Wiring, form: str, out: FilePath | None, progress: Call
                 _write_stream(module, wiring, stream, progress)
             return [out]
         place = _link_target(out)
-        return atomic_write.place(place.parent, lambda folder: make(folder / place.name))
+        return place_files(place.parent, lambda folder: make(folder / place.name))
 
 
 def _write_stream(module: Any, wiring: Wiring, stream: IO[bytes], progress: Callable[[int], None]) -> None:
@@ -123,19 +130,19 @@ def _write_stream(module: Any, wiring: Wiring, stream: IO[bytes], progress: Call
         shutil.copyfileobj(finished, stream)
 
 
-def _is_stream(out: FilePath) -> bool:
+def _is_stream(out: Path) -> bool:
     """Return whether a path is a pipe or a device, which must be written to rather than replaced."""
     return out.exists() and not out.is_file() and not out.is_dir()
 
 
-def _link_target(out: FilePath) -> FilePath:
-    place = FilePath(os.path.realpath(out)) if out.is_symlink() else out
+def _link_target(out: Path) -> Path:
+    place = Path(os.path.realpath(out)) if out.is_symlink() else out
     if place.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(out))
     return place
 
 
-def write_one(content: bytes, out: FilePath) -> None:
+def write_one(content: bytes, out: Path) -> None:
     """Write a file atomically; links are followed, pipes and devices are written to.
 
     Raises OutputError if it cannot be written.
@@ -148,23 +155,23 @@ def write_one(content: bytes, out: FilePath) -> None:
             write_files({out.name: content}, out.parent)
 
 
-def write_new(content: bytes, out: FilePath) -> None:
+def write_new(content: bytes, out: Path) -> None:
     """Write a new file atomically.
 
     Raises FileExistsError if it exists, and OutputError if it cannot be written.
     """
     with _convert_errors(out, but=FileExistsError):
-        atomic_write.place(out.parent, lambda folder: (folder / out.name).write_bytes(content), exclusive=True)
+        place_files(out.parent, lambda folder: (folder / out.name).write_bytes(content), exclusive=True)
 
 
-def write_files(files: dict[str, bytes], folder: FilePath, below: FilePath | None = None) -> list[FilePath]:
+def write_files(files: dict[str, bytes], folder: Path, below: Path | None = None) -> list[Path]:
     """Write files into a folder, all or none, and return their paths; existing files remain until all are on disk.
 
     Raises OutputError if the folder or a file cannot be written, or if the folder is a link that leads out of `below`:
     the author of the plan may have made the link, to overwrite other files.
     """
 
-    def make(place: FilePath) -> None:
+    def make(place: Path) -> None:
         for name, content in files.items():
             try:
                 (place / name).write_bytes(content)
@@ -175,25 +182,25 @@ def write_files(files: dict[str, bytes], folder: FilePath, below: FilePath | Non
     if below is not None and not folder.resolve().is_relative_to(below.resolve()):
         raise OutputError(f"{folder}: a link that leads out of {below}; name the folder itself with -o")
     with _convert_errors(folder):
-        atomic_write.place(folder, make)
+        place_files(folder, make)
     return [folder / name for name in files]
 
 
-def replace(files: dict[str, bytes], folder: FilePath) -> list[FilePath]:
+def replace(files: dict[str, bytes], folder: Path) -> list[Path]:
     """Write files as `write_files` and return their paths; replaced files keep their permissions."""
 
-    def make(place: FilePath) -> None:
+    def make(place: Path) -> None:
         for name, content in files.items():
             (place / name).write_bytes(content)
             if (folder / name).exists():
                 shutil.copymode(folder / name, place / name)
 
     with _convert_errors(folder):
-        return atomic_write.place(folder, make)
+        return place_files(folder, make)
 
 
 @contextmanager
-def _convert_errors(out: FilePath, but: type[OSError] | None = None) -> Iterator[None]:
+def _convert_errors(out: Path, but: type[OSError] | None = None) -> Iterator[None]:
     """Raise OutputError for a system error, with the file or folder that could not be written."""
     try:
         yield
@@ -202,3 +209,220 @@ def _convert_errors(out: FilePath, but: type[OSError] | None = None) -> Iterator
             raise
         about = out if error.filename in (None, str(out.parent)) else error.filename
         raise OutputError(f"{about}: {error.strerror or error}") from error
+
+
+try:
+    import fcntl
+except ImportError:  # Windows: runs do not wait for each other
+    fcntl = None  # type: ignore[assignment]
+
+UNFINISHED = ".bomgen-unfinished-"
+"""Prefix of the names of temporary folders."""
+PATIENCE = 30
+"""Seconds to wait while another run exchanges its files: a thousand times what it needs."""
+PAUSE = 0.02
+"""Seconds between two attempts to lock."""
+_LEFT = re.compile(re.escape(UNFINISHED) + r"[a-z0-9_]{8}")
+_NEW, _OLD = "new", "old"
+_NO_SYNC = (errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.EACCES, errno.EPERM)
+"""Errors of file systems that cannot sync a file or folder on demand."""
+
+
+def place_files(folder: Path, make: Callable[[Path], object], exclusive: bool = False) -> list[Path]:
+    """Move the files that `make` writes into an empty folder to `folder`, which is created if it is missing.
+
+    With `exclusive` existing files are not replaced: FileExistsError is raised. Raises OSError with the path that
+    failed; everything is then as before.
+    """
+    with defer_signals() as let_through:
+        missing = _missing(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            return _placed(folder, make, exclusive, let_through)
+        except BaseException:
+            for made in missing:
+                with suppress(OSError):
+                    made.rmdir()
+            raise
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Return the missing folders of a path, innermost first."""
+    found = []
+    while not os.path.lexists(folder) and folder.parent != folder:
+        found.append(folder)
+        folder = folder.parent
+    return found
+
+
+def _placed(folder: Path, make: Callable[[Path], object], exclusive: bool, let_through: LettingThrough) -> list[Path]:
+    try:
+        with _opened(folder) as place, _waiting_room(folder, place, let_through) as waiting:
+            with let_through():
+                make(waiting / _NEW)
+                names = sorted(path.name for path in (waiting / _NEW).iterdir())
+                for name in names:
+                    _bring_to_disk(waiting / _NEW / name)
+            with _locked(place, let_through):
+                _check(folder, names)
+                _exchange(folder, waiting, names, exclusive)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), _meant(error, folder)) from error
+    return [folder / name for name in names]
+
+
+def _meant(error: OSError, folder: Path) -> str:
+    """Return the path that an error is about; a path in the temporary folder becomes its destination."""
+    if not isinstance(error.filename, str):
+        return str(folder)
+    before, unfinished, behind = error.filename.partition(UNFINISHED)
+    if not unfinished:
+        return error.filename
+    _, _, name = behind.partition(f"{os.sep}{_NEW}{os.sep}")
+    return str(Path(before, name))
+
+
+def _check(folder: Path, names: Sequence[str]) -> None:
+    """Raise OSError for a name that a file must not replace, such as a folder or a device; links are replaced."""
+    for name in names:
+        place = folder / name
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "there is a folder of that name", str(place))
+        if os.path.lexists(place) and not place.is_symlink() and not place.is_file():
+            raise OSError(errno.EEXIST, "there is a pipe or device of that name", str(place))
+
+
+# exchange -----------------------------------------------------------------------------------------------------------
+
+
+def _exchange(folder: Path, waiting: Path, names: Sequence[str], exclusive: bool) -> None:
+    """Move the new files to their destinations, or restore the old ones."""
+    new, old = waiting / _NEW, waiting / _OLD
+    begun = list[str]()
+    try:
+        if not exclusive:
+            for name in names:
+                with suppress(OSError):  # missing, or a file system without hard links
+                    os.link(folder / name, old / name, follow_symlinks=False)
+        for name in names:
+            if exclusive:
+                _link(new / name, folder / name)
+            elif os.path.lexists(folder / name) and not os.path.lexists(old / name):
+                os.rename(folder / name, old / name)
+            begun.append(name)
+            if not exclusive:
+                os.replace(new / name, folder / name)
+        _bring_to_disk(folder)
+    except BaseException as error:
+        mixed = [name for name in reversed(begun) if not _put_back(folder, old, name)]
+        if mixed and isinstance(error, OSError):
+            said = f"{error.strerror}; could not be put back as it was: {', '.join(mixed)}"
+            raise OSError(error.errno, said, error.filename) from error
+        raise
+
+
+def _link(new: Path, place: Path) -> None:
+    try:
+        os.link(new, place)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        with place.open("xb") as stream:
+            try:
+                stream.write(new.read_bytes())
+                stream.flush()
+            except BaseException:
+                place.unlink()
+                raise
+
+
+def _put_back(folder: Path, old: Path, name: str) -> bool:
+    """Restore the old file, or remove a new one, and return whether that was possible."""
+    try:
+        if os.path.lexists(old / name):
+            os.replace(old / name, folder / name)
+        else:
+            (folder / name).unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _bring_to_disk(path: Path) -> None:
+    if path.is_dir() and fcntl is None:
+        return
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        os.close(number)
+
+
+# other runs ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int | None]:
+    """Open a folder for locking; None if the system cannot lock folders."""
+    number = os.open(folder, os.O_RDONLY) if fcntl else None
+    try:
+        yield number
+    finally:
+        if number is not None:
+            os.close(number)
+
+
+@contextmanager
+def _waiting_room(folder: Path, place: int | None, let_through: LettingThrough) -> Iterator[Path]:
+    """Provide a temporary folder inside another, locked against other runs and removed afterwards."""
+    with ExitStack() as ending:
+        with _locked(place, let_through) as alone:
+            if alone:
+                _clear(folder)
+            waiting = Path(mkdtemp(prefix=UNFINISHED, dir=folder))
+            ending.callback(shutil.rmtree, waiting, ignore_errors=True)
+            _try_lock(ending.enter_context(_opened(waiting)))
+            (waiting / _NEW).mkdir()
+            (waiting / _OLD).mkdir()
+        yield waiting
+
+
+def _clear(folder: Path) -> None:
+    """Remove the temporary folders of runs that were killed: those without a lock."""
+    for left in folder.iterdir():
+        if _LEFT.fullmatch(left.name) and left.is_dir() and not left.is_symlink():
+            with suppress(OSError), _opened(left) as number:
+                if _try_lock(number):
+                    shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def _locked(number: int | None, let_through: LettingThrough) -> Iterator[bool]:
+    """Lock a folder; yield whether the file system supports locks. Raises OSError if another run holds it too long."""
+    end = time.monotonic() + PATIENCE
+    while (got := _try_lock(number)) is False:
+        with let_through():
+            time.sleep(PAUSE)
+        if time.monotonic() > end:
+            raise OSError(errno.EAGAIN, "another run of bomgen is writing there, and does not end")
+    try:
+        yield bool(got)
+    finally:
+        if got and number is not None:
+            fcntl.flock(number, fcntl.LOCK_UN)
+
+
+def _try_lock(number: int | None) -> bool | None:
+    """Return whether a lock was acquired; None if locks are not supported."""
+    if number is None:
+        return None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True

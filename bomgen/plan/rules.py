@@ -532,6 +532,16 @@ def dates_and_rates(plan: Plan, source: Source) -> Iterator[Problem]:
         if quoted.date and exchange.date > quoted.date:
             text = f"the rate of {currency} is of {exchange.date}, the quote of {quoted.date}; use an earlier one"
             yield Problem(exchange.mark, "error", text, "date", path)
+    previous: dict[str, str | None] = {}
+    for phase in plan.phases:
+        if phase.name in previous:
+            text = f"two phases are called {phase.name}; give one another name"
+            yield Problem(phase.mark, "error", text, "duplicate", "phases")
+        latest = max(filter(None, previous.values()), default="")
+        if phase.date and phase.date < latest:
+            text = f"{phase.name} is dated {phase.date}, before {latest} of an earlier phase; order phases by date"
+            yield Problem(phase.mark, "error", text, "date", "phases")
+        previous[phase.name] = phase.date
     seen: set[str] = set()
     for alternative in quoted.alternatives:
         if alternative.name in seen:

@@ -8,7 +8,7 @@ stock, price breaks and charges are counted over pieces.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, reduce
 from itertools import islice
@@ -19,7 +19,7 @@ from bomgen.core import schema as schemas
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem, suggestion
 from bomgen.core.provenance import Figure, Mark, sum_of
 from bomgen.core.resources import IDS, folder, languages, unfold
-from bomgen.core.yaml_source import Path, Source, merged
+from bomgen.core.yaml_source import Path, Source, merged, override, value_at
 from bomgen.fabric.types import SERVER, LinkKind, describe_topologies, link_kinds, topologies
 
 PLAN, BASE = "plan", "base"
@@ -58,6 +58,10 @@ def document(name: str) -> dict[str, Any]:
     links = properties["links"] | {"properties": {kind.name: _links_of(kind, link) for kind in link_kinds().values()}}
     fabric = fabric | {"properties": properties | {"topology": topology, "links": links} | options}
     quote = quote | {"properties": terms | {"language": terms["language"] | {"enum": list(languages())}}}
+    phase = plan["properties"][PHASES]["items"]["properties"]
+    for key in OF_PHASE:  # a phase has some keys of a section, and need not have those that the plan must have
+        section = quote if key == QUOTE else plan["properties"][key]
+        phase[key] = {name: value for name, value in section.items() if name not in ("if", "else")} | phase[key]
     definitions = {key: value for key, value in plan["$defs"].items() if value is not link}
     schema = plan | {"$defs": definitions | {"fabric": fabric}, "properties": plan["properties"] | {"quote": quote}}
     if name == BASE:
@@ -274,6 +278,10 @@ def catalog_ids(kind: str) -> list[str]:
 CLUSTERS = "clusters"
 OF_CLUSTER = ("workload", "fabrics", "storage", "site")
 """The keys of an entry besides those of `cluster`."""
+PHASES = "phases"
+QUOTE, DATE = "quote", "date"
+OF_PHASE = ("cluster", "fabrics", "storage", "site", QUOTE)
+"""The sections of a plan that a phase may change."""
 COUNTED = (("racks",), ("management", "racks"), ("servers_per_rack",), ("feeds",), ("layout",))
 """Keys of a site that count or place machines: the whole plan cannot set them for each cluster."""
 
@@ -311,6 +319,9 @@ def _slips(source: Source) -> Iterator[Problem]:
         if key in source.data:
             message = f"`{key}` cannot be combined with `{CLUSTERS}`; move it into each of them"
             yield Problem(source.key_mark((key,)), "error", message, CLUSTERS, key)
+    if PHASES in source.data:
+        message = f"`{PHASES}` needs a plan with one `cluster`; make each of the `{CLUSTERS}` a plan of its own"
+        yield Problem(source.key_mark((PHASES,)), "error", message, CLUSTERS, PHASES)
     site = source.data.get("site") or {}
     for path in COUNTED:
         holder: Any = site
@@ -330,15 +341,55 @@ def _slips(source: Source) -> Iterator[Problem]:
 
 def _pool(source: Source, at: int) -> Source:
     """Return an entry of the list as a plan of its own, with its marks."""
-    entry, base = source.data[CLUSTERS][at], (CLUSTERS, at)
-    cluster = {key: value for key, value in entry.items() if key != "name" and key not in OF_CLUSTER}
-    data = {"cluster": cluster} | {key: entry[key] for key in OF_CLUSTER if key in entry}
+    entry = source.data[CLUSTERS][at]
+    paths = {key: (key,) if key in OF_CLUSTER else ("cluster", key) for key in entry if key != "name"}
+    return _lift(source, (CLUSTERS, at), {"cluster": {}}, paths)
+
+
+def _lift(source: Source, base: Path, data: dict[str, Any], paths: Mapping[str, Path]) -> Source:
+    """Return the keys of an entry as a plan of its own, with their marks; `paths` are their places in that."""
     entry_mark = source.mark(base)
-    keys: dict[Path, Mark] = {("cluster",): entry_mark}
-    values: dict[Path, Mark] = {(): entry_mark, ("cluster",): entry_mark}
+    keys: dict[Path, Mark] = {(key,): entry_mark for key in data}
+    values: dict[Path, Mark] = {(): entry_mark, **keys}
+    for key, path in paths.items():
+        holder = data
+        for depth, step in enumerate(path[:-1], 1):
+            holder = holder.setdefault(str(step), {})
+            values.setdefault(path[:depth], entry_mark)
+        value = value_at(source.data, (*base, key))
+        holder[str(path[-1])] = dict(value) if isinstance(value, dict) else value
     for marks, moved in ((source.keys, keys), (source.values, values)):
         for path, mark in marks.items():
-            if path[:2] == base and len(path) > len(base):
-                key = path[2:]
-                moved[key if key[0] in OF_CLUSTER else ("cluster", *key)] = mark
+            if path[: len(base)] == base and path[len(base) :] and path[len(base)] in paths:
+                moved[(*paths[str(path[len(base)])], *path[len(base) + 1 :])] = mark
     return Source(source.file, "", data, keys, values)
+
+
+# phases ---------------------------------------------------------------------------------------------------------------
+
+
+def split_phases(source: Source, settings: Sequence[str] = ()) -> list[Source]:
+    """Return the plan as it is with each of its phases, then the whole; a plan without phases is the whole.
+
+    A phase has the keys of its entry and of those before it, and its date as that of the quote. The whole is the last
+    phase with the quote of the plan; `settings`, which the source has, change it although a phase has the key. The
+    source must have passed the plan's schema. Raises PlanErrors as `override`.
+    """
+    if PHASES not in source.data:
+        return [source]
+    phase = source._replace(data={key: value for key, value in source.data.items() if key != PHASES})
+    phases, whole = list[Source](), source
+    for at, entry in enumerate(source.data[PHASES]):
+        designed: dict[str, Path] = {key: (key,) for key in OF_PHASE[:-1] if key in entry}
+        priced: dict[str, Path] = {
+            key: path for key, path in ((QUOTE, (QUOTE,)), (DATE, (QUOTE, DATE))) if key in entry
+        }
+        phase = merged(phase, _lift(source, (PHASES, at), {}, designed | priced))
+        phases.append(phase._replace(files=source.files))
+        whole = merged(whole, _lift(source, (PHASES, at), {}, designed))._replace(files=source.files)
+    if settings:
+        whole = override(whole, settings)
+        data = {key: value for key, value in whole.data.items() if key != PHASES}
+        quoted = phase._replace(data={key: value for key, value in phase.data.items() if key == QUOTE}, files=())
+        phases[-1] = merged(whole._replace(data=data), quoted)
+    return [*phases, whole]

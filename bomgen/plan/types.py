@@ -761,6 +761,16 @@ class Site(NamedTuple):
     """What stands already; None: nothing is known to, or the plan has no layout."""
 
 
+class Phase(NamedTuple):
+    """One of several orders in which a plan is built."""
+
+    name: Key[str]
+    date: Key[str | None]
+    ahead: Key[tuple[str, ...]]
+    """Paths of the tiers that are bought in the number of the last phase."""
+    mark: Mark
+
+
 class Plan(NamedTuple):
     """A plan with every part resolved."""
 
@@ -803,6 +813,8 @@ class Plan(NamedTuple):
     """The links that join two servers then; None where they cannot be joined."""
     groups: tuple[ServerGroup, ...] = ()
     """Servers of other kinds on the fabrics."""
+    phases: tuple[Phase, ...] = ()
+    """The orders in which it is built, if there are several."""
     digits: Mapping[str, int] = {}
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""
     installed: Installed | None = None

@@ -15,6 +15,7 @@ from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.messages import message
 from bomgen.core.yaml_source import Source, overlay
 from bomgen.plan.commercial_terms import Alternative
+from bomgen.plan.types import Phase
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line
 
@@ -128,19 +129,20 @@ def unused(alternative: Alternative, instead: Instead, bill: Bill) -> Iterator[P
             yield _problem(alternative, f"{message}; specify another part", "substitute")
 
 
-def alternative_problems(alternative: Alternative, problems: Sequence[Problem]) -> list[Problem]:
-    """Return the problems of an alternative, marked as such: its errors if there are any, else its warnings."""
+def problems_of(variant: Alternative | Phase, problems: Sequence[Problem]) -> list[Problem]:
+    """Return the problems of an alternative or a phase, marked as such: its errors if there are any, else warnings."""
     errors = [problem for problem in problems if problem.severity == "error"]
+    kind = "phase" if isinstance(variant, Phase) else "alternative"
     return [
-        problem._replace(message=message("alternative", name=alternative.name, text=problem.message))
+        problem._replace(message=message(kind, name=variant.name, text=problem.message))
         for problem in errors or problems
     ]
 
 
 def warnings_of(
-    alternative: Alternative, problems: Sequence[Problem], planned: Sequence[Problem]
+    alternative: Alternative | Phase, problems: Sequence[Problem], planned: Sequence[Problem]
 ) -> tuple[Problem, ...]:
-    """Return the warnings of an alternative that the plan itself does not have."""
+    """Return the warnings of an alternative or a phase that the plan itself does not have."""
     said = {(problem.rule, problem.message) for problem in planned}
     of_quote = {problem.rule for problem in planned} & OF_QUOTE
     return tuple(

@@ -40,6 +40,7 @@ from bomgen.pricing.bill_line import (
     line_of_part,
     over_years,
     rest_of,
+    subtract_bought,
     subtract_existing,
     subtract_links_in_use,
     subtract_stock,
@@ -205,6 +206,16 @@ class Bill(NamedTuple):
     """Required parts that still have to be selected."""
     existing: tuple[Line, ...] = ()
     """Parts of the design that the customer has in use, of which nothing is offered."""
+    left_over: tuple[Line, ...] = ()
+    """Parts that earlier phases bought and this one does not need."""
+
+
+def bill_of_phase(whole: Bill, bought: Sequence[Line]) -> Bill:
+    """Return what a phase orders: its bill less the lines that earlier phases bought."""
+    lines, kept, left_over = subtract_bought(whole.lines, bought)
+    ordered = {line.identity.id for line in lines if line.identity}
+    items = (item._replace(quantity=None) for item in whole.open_items if item.required_by.id in ordered)
+    return Bill(tuple(lines), tuple(items), (*whole.existing, *kept), tuple(left_over))
 
 
 def bill(catalog: Catalog, *designs: Design) -> Bill:
@@ -296,6 +307,7 @@ def cluster_bill(whole: Bill, cluster: str) -> Bill:
         tuple(line.alone() for line in whole.lines if line.cluster == cluster),
         tuple(item._replace(cluster="") for item in whole.open_items if item.cluster == cluster),
         tuple(line.alone() for line in whole.existing if line.cluster == cluster),
+        tuple(line.alone() for line in whole.left_over if line.cluster == cluster),
     )
 
 

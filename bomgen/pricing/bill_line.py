@@ -311,6 +311,78 @@ def _take(line: Line, left: dict[str, Figure]) -> tuple[Line, list[Line]]:
     return bought, owned
 
 
+# earlier orders -------------------------------------------------------------------------------------------------------
+
+Pool = dict[tuple[str, ...], Figure]
+"""Pieces that can be used, by what they can be used for."""
+INSTALLED, HELD = "installed", "held"
+"""Whether pieces of a line are installed, or held as spares."""
+
+
+def subtract_bought(lines: Sequence[Line], bought: Sequence[Line]) -> tuple[list[Line], list[Line], list[Line]]:
+    """Return the lines less what earlier orders bought, lines of what they keep of it, and lines of what is left over.
+
+    A line keeps its own pieces, installed ones and spares; then lines take those that other lines of the part leave.
+    Charges by the order are those of every order.
+    """
+    own, free, parts = Pool(), Pool(), dict[tuple[str, ...], Line]()
+    for line in bought:
+        for count, pieces in ((INSTALLED, line.quantity), (HELD, line.spare)):
+            if pieces and not _is_by_order(line):
+                _add(own, _place(line, count), pieces)
+                parts |= {} if line.charge or line.in_stock else {_place(line, count): line}
+    rest = list(lines)
+    for at, line in enumerate(lines):
+        if not _is_by_order(line):
+            quantity = _take_from(own, _place(line, INSTALLED), line.quantity)
+            rest[at] = line._replace(
+                quantity=quantity, spare=line.spare and _take_from(own, _place(line, HELD), line.spare)
+            )
+    for place, line in parts.items():
+        _add(free, part_key(line), own[place])
+    for at, line in enumerate(rest):
+        if line.charge is None and not line.in_stock:
+            quantity = _take_from(free, part_key(line), line.quantity)
+            rest[at] = line._replace(
+                quantity=quantity, spare=line.spare and _take_from(free, part_key(line), line.spare)
+            )
+    kept = [
+        line._replace(
+            quantity=rest_of(line.quantity, less.quantity),
+            spare=line.spare and less.spare and rest_of(line.spare, less.spare),
+        )
+        for line, less in zip(lines, rest, strict=True)
+        if line.charge is None
+    ]
+    over = [
+        line._replace(quantity=free[key], spare=None)
+        for key, line in {part_key(line): line for line in parts.values()}.items()
+        if free[key].value
+    ]
+    return [line for line in rest if line.pieces], [line for line in kept if line.pieces], over
+
+
+def _place(line: Line, count: str) -> tuple[str, ...]:
+    return (count, line.cluster, line.id, *part_key(line))
+
+
+def _is_by_order(line: Line) -> bool:
+    return line.charge is not None and line.charge.per == ORDER
+
+
+def _add(pool: Pool, key: tuple[str, ...], pieces: Figure) -> None:
+    pool[key] = sum_of_quantities(pool[key], pieces) if key in pool else pieces
+
+
+def _take_from(pool: Pool, key: tuple[str, ...], wanted: Figure) -> Figure:
+    """Return the pieces that are still needed after those of a pool, which loses them."""
+    if key not in pool or not pool[key].value or not wanted.value:
+        return wanted
+    taken = from_stock(wanted, pool[key])
+    pool[key] = rest_of(pool[key], taken)
+    return rest_of(wanted, taken)
+
+
 # links in use ---------------------------------------------------------------------------------------------------------
 
 NIC = "nic"

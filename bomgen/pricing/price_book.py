@@ -29,6 +29,8 @@ KEPT = 20
 """Number of cached price books: all that one plan can name."""
 INDICATIVE = "indicative"
 """The name in plans of the built-in price book, which has what the sources of the catalogue say that parts cost."""
+OWN_PRICES = "own-prices.yaml"
+"""The price book that `bomgen prices LIST --keep` collects lists in."""
 AMOUNTS = ("price", "min", "max")
 MISSING = "no-price"
 """The rule of a problem with an entry that has none of these."""
@@ -109,6 +111,12 @@ def entries(source: Source) -> list[dict[str, Any]]:
     Amounts are decimal, text is stripped, and `estimate` appears only if it is true.
     """
     return [_entry(source.data, entry) for entry in source.data["prices"]]
+
+
+def collect(kept: Sequence[dict[str, Any]], added: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return kept prices with those added, which replace the ones of the same part, currency and least quantity."""
+    keys = ("currency", "from_quantity")
+    return [*{(str(entry["part"]).lower(), *map(entry.get, keys)): entry for entry in (*kept, *added)}.values()]
 
 
 def _entry(book: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,9 @@ from bomgen.reading.bill_columns import (
     LEAST_COLUMNS,
     BillTable,
     Columns,
-    SheetCable,
     ask,
-    count_cables,
     find_blocks,
     find_counted_rows,
-    read_cables,
     read_pasted,
 )
 from bomgen.reading.cells import (
@@ -42,8 +39,9 @@ from bomgen.reading.cells import (
     read_share,
     shorten_texts,
 )
-from bomgen.reading.list_columns import DIGIT, NOTHING, RequestedColumns, choose_sheet
+from bomgen.reading.columns import DIGIT, NOTHING, RequestedColumns, choose_sheet
 from bomgen.reading.part_numbers import PartIndex, Recognition, words_of
+from bomgen.reading.sheets import SheetCable, count_cables, read_cables
 
 MAX_LINES = 5000
 """Maximum number of bill lines that are read; a cluster has about a hundred."""

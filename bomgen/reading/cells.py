@@ -13,6 +13,7 @@ from datetime import date, time
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
+from itertools import product
 from math import ceil
 from typing import Any, Literal, NamedTuple
 
@@ -91,10 +92,12 @@ def words(kind: str) -> frozenset[str]:
 
 
 @cache
-def _roles() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def _roles(bill: bool) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the roles and languages of each heading; on a bill its own roles come first."""
     meanings: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-    for code, language in languages().items():
-        for role, headings in language["columns"].items():
+    groups = ("bill_columns", "columns") if bill else ("columns",)
+    for group, (code, language) in product(groups, languages().items()):
+        for role, headings in language.get(group, {}).items():
             for heading in headings:
                 roles, codes = meanings.get(normalize(heading), ((), ()))
                 named = tuple(dict.fromkeys((*roles, role))), tuple(dict.fromkeys((*codes, code)))
@@ -119,8 +122,8 @@ def normalize(text: str) -> str:
 
 
 @cache
-def read_heading(text: str) -> Heading:
-    """Return the meaning of a heading: as written, then without brackets, then without a currency.
+def read_heading(text: str, bill: bool = False) -> Heading:
+    """Return the meaning of a heading on a price list or a bill: as written, without brackets, without a currency.
 
     `Price 10-99 (EUR)` is a price from 10 pieces, and so is `10-99` alone; `Price per 100` is one for 100 pieces.
     """
@@ -131,28 +134,28 @@ def read_heading(text: str) -> Heading:
         bare = _FOR_SEVERAL.sub(" ", unicodedata.normalize("NFKC", text))
         for word, _ in _multiples():
             bare = word.sub(" ", bare)
-    heading = _read_break(bare) or _read_heading(bare)
+    heading = _read_break(bare, bill) or _read_heading(bare, bill)
     return heading._replace(currency=find_currency(text), text=text, scale=scale)
 
 
-def _read_break(text: str) -> Heading | None:
+def _read_break(text: str, bill: bool) -> Heading | None:
     price_break = find_break(text)
     if price_break is None:
         return None
     quantity, around = price_break
-    without = _read_heading(around)
+    without = _read_heading(around, bill)
     prices = tuple(role for role in without.roles if role in PRICE_ROLES)
     if prices or "quantity" in without.roles or not re.sub(r"\W", "", _BRACKETS.sub(" ", around)):
         return Heading(prices or ("price",), None, without.languages, text, quantity)
     return None
 
 
-def _read_heading(text: str) -> Heading:
+def _read_heading(text: str, bill: bool) -> Heading:
     plain = _BRACKETS.sub(" ", text)
     currency = find_currency(text)
-    without = " ".join(word for word in plain.split() if find_currency(word) is None or normalize(word) in _roles())
+    without = " ".join(word for word in plain.split() if find_currency(word) is None or normalize(word) in _roles(bill))
     for form in (text, plain, without, re.sub(r"[$€£¥￥]", " ", without)):
-        roles, codes = _roles().get(normalize(form), ((), ()))
+        roles, codes = _roles(bill).get(normalize(form), ((), ()))
         if roles:
             if PRICE_ROLES & {*roles} and has_tax(text):
                 roles = ("taxed_price",)

@@ -40,7 +40,7 @@ from bomgen.reading.cells import (
     words,
     written_date,
 )
-from bomgen.reading.list_columns import (
+from bomgen.reading.columns import (
     DECIMALS,
     DIGIT,
     NO_COLUMN,

@@ -6,6 +6,7 @@ written as bomgen writes them. Any other table is a vendor's list, whose columns
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
@@ -35,11 +36,13 @@ from bomgen.reading.cells import (
     shorten_texts,
     words,
 )
-from bomgen.reading.list_columns import (
+from bomgen.reading.columns import (
     DIGIT,
     JUDGED,
     MAX_HEADER,
+    NO_COLUMN,
     NOTHING,
+    PART_OF,
     PRICES,
     REPEATS,
     ListLayout,
@@ -67,6 +70,12 @@ LEAST_OF_PRICE, MOST_OF_PRICE = Decimal("0.2"), Decimal(2)
 """Another price over the price that is read: partners pay a part of the list price, and nobody pays twice as much."""
 LEAST_ROWS, LEAST_LIKE = 2, Decimal("0.9")
 """Rows, and share of the rows with a price, in which a column that looks like prices has such an amount."""
+MOST_DESCRIBED = 100
+"""Unknown numbers of a table whose descriptions are searched for a part, some milliseconds each."""
+MOST_OFFERED = 5
+"""Parts to choose from for an unknown number."""
+_UNASKED = re.compile("[,=]")
+"""Signs of a number that `--columns` divides at."""
 _UNSEEN = dict.fromkeys(map(ord, "\xad\u200b\u200c\u200d\u2060\ufeff"))
 """Soft hyphens, zero-width spaces and joiners, which web pages and PDFs leave in part numbers."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–−", "-"))
@@ -114,6 +123,8 @@ class _RowReader:
         self.amounts = [role for role in (self.conventions.base, self.conventions.net, "min", "max") if role]
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
+        self.described = set[str]()
+        """Unknown numbers whose descriptions were searched for a part."""
 
     def read(self) -> ListRows:
         """Return the prices in rows, without those `seen` in other tables. Raises PlanErrors, also with questions."""
@@ -204,7 +215,7 @@ class _RowReader:
         entry: dict[str, Any] = {"part": ""}
         marks: dict[str, Any] = {}
         try:
-            entry["part"] = _plain_number(str(read_value(part.value, "part")))
+            entry["part"] = self._identify(_plain_number(str(read_value(part.value, "part"))), cells)
         except ValueError as error:
             self._wrong(part, str(error))
         marks["part"] = part.mark
@@ -247,6 +258,31 @@ class _RowReader:
             if days is not None and days <= MAX_DAYS:
                 entry["lead_time"], marks["lead_time"] = f"{days} days", cell.mark
         return entry, marks
+
+    def _identify(self, number: str, cells: Mapping[str, TableCell]) -> str:
+        """Return a part number, or the part chosen for it; warn of an unknown one whose description names a part."""
+        parts, described = built_in_parts(), cells.get("description")
+        if chosen := self.conventions.asked.parts.get(number.lower()):
+            return number if chosen == NO_COLUMN else chosen
+        is_asked = number in self.described or len(self.described) == MOST_DESCRIBED or _UNASKED.search(number)
+        if described is None or is_asked or parts.ids(number):
+            return number
+        self.described.add(number)
+        recognition = parts.recognize("", str(described.value))
+        ids = [recognition.named.part] if recognition.named else [id for _, id in recognition.may_be[:MOST_OFFERED]]
+        if ids:
+            key = f"{PART_OF}{number}"
+            choices = [*(Choice(f"{key}={id}", id) for id in ids), Choice(f"{key}={NO_COLUMN}", message("answer-none"))]
+            said = message(
+                "described-part",
+                part=number,
+                cell=str(described.value)[:SHOWN],
+                ids=ids,
+                key=f"bomgen prices {self.conventions.file} --columns {choices[0].setting}",
+            )
+            question = Question(key, said, tuple(choices))
+            self.warnings.append(Problem(cells["part"].mark, "warning", said, "other-number", questions=(question,)))
+        return number
 
     def _price(
         self, cells: Mapping[str, TableCell], base: Amount | None, net: Amount | None, currency: str | None

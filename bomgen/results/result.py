@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,6 +42,7 @@ from bomgen.results.checks import Check
 from bomgen.results.numbers import Paths, numbers
 
 if TYPE_CHECKING:
+    from bomgen.cabling.recabling import Moves
     from bomgen.results.elevations import Elevations
 
 # user template ------------------------------------------------------------------------------------------------------
@@ -74,6 +75,20 @@ class Input(NamedTuple):
     def sha256(self) -> str:
         """Return the SHA-256 digest of its bytes."""
         return digest(self.content)
+
+
+class Growth(NamedTuple):
+    """What an order adds to."""
+
+    today: Mapping[str, Report]
+    """The installed clusters, by the names that they have now."""
+    moves: Moves | None = None
+    """The cables that are moved; None if they are unknown."""
+
+    @property
+    def moved_cables(self) -> int | None:
+        """Return the installed cables of which an end is moved or unplugged; None if they are unknown."""
+        return sum(cable.moved + cable.free for cable in self.moves.cables) if self.moves else None
 
 
 class Report(NamedTuple):
@@ -110,6 +125,13 @@ class Report(NamedTuple):
     concerns all of them: plan, bill, quote, running costs, checks, problems."""
     records: tuple[Record, ...] = ()
     """Catalogue records that were read."""
+    growth: Growth | None = None
+    """What is installed, if the bill is the order of a later phase."""
+    phases: tuple[Report, ...] = ()
+    """Reports of the plan's phases, each with the bill of its order."""
+    other_phases: tuple[Report, ...] = ()
+    """The phases without what they buy ahead; if they buy nothing ahead, with all tiers that grow. Empty if they cannot
+    be built."""
     stale: tuple[Problem, ...] = ()
     """Changes since the plan was locked. No document shows them: documents are unchanged while the lock applies."""
 
@@ -217,6 +239,18 @@ def result(report: Report) -> dict[str, Any]:
         }
         for asked, other in zip(report.plan.quote.alternatives, report.alternatives, strict=True)
     ]
+    if report.phases:
+        data["phases"] = [
+            {
+                "name": planned.name,
+                "date": phase.plan.quote.date,
+                "ahead": list(planned.ahead),
+                "totals": _totals_data(phase.quote.totals),
+                "lines": lines_data(phase),
+                "cables_moved": phase.growth.moved_cables if phase.growth else 0,
+            }
+            for planned, phase in zip(report.plan.phases, report.phases, strict=True)
+        ]
     data["checks"] = [check._asdict() for check in report.checks]
     data["derivations"] = {
         path: _derivation_data(figure, paths)

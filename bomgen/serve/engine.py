@@ -32,8 +32,7 @@ from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import headline_total
 from bomgen.output.markdown_html import html
-from bomgen.output.price_documents import margin_document
-from bomgen.output.price_lists import PRICE_LISTS, written
+from bomgen.output.price_lists import PRICE_LISTS, margin_document, written
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
 from bomgen.output.writer import render, write_wiring
 from bomgen.plan.schema import declaration_at

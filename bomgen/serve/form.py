@@ -1,11 +1,12 @@
 """The form: the answers that a plan holds, a plan's text with other answers, and searches over its keys.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
-empty one removes it; comments and other keys stay. There are six exceptions: another purpose is another block of the
+empty one removes it; comments and other keys stay. There are seven exceptions: another purpose is another block of the
 workload, and a cluster of a fixed size has a size; a size takes the place of another one and of a bound, a bound that
 of a size; a server that does not have a chosen GPU goes; a storage system gets a network; support is a charge with
-years and a share, or none; and the first answer to an empty text begins a plan with a quote in the language of the
-page. Blocks that an answer begins have comments in that language, from the descriptions in the schema.
+years and a share, or none; a second phase follows a first one; and the first answer to an empty text begins a plan with
+a quote in the language of the page. Blocks that an answer begins have comments in that language, from the descriptions
+in the schema.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message, record_text
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
-from bomgen.core.yaml_source import own, read, value_at
+from bomgen.core.yaml_source import Path, own, read, value_at
 from bomgen.documents.offers import Offer, offers_table
-from bomgen.plan.schema import Declaration, declaration_at
+from bomgen.plan.schema import PHASES, Declaration, declaration_at
 from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
 from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
@@ -69,7 +70,7 @@ def with_values(text: str, values: Mapping[str, Any]) -> str:
     return text
 
 
-def without(text: str, path: tuple[str, ...]) -> str:
+def without(text: str, path: Path) -> str:
     """Return the text without a key, and without the mapping that would be empty without it."""
     data = read(text, "").data
     holder = value_at(data, path[:-1])
@@ -115,6 +116,10 @@ _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
 
 NETWORK_WORDS = (DEFAULT, NONE)
 """What a network may be besides a mapping: that of the platform, or none."""
+
+
+NEW_PHASES = ({"name": "phase-1"}, {"name": "phase-2"})
+"""The phases of a plan that gets a second one: the first is the plan as it is."""
 
 
 class Question(NamedTuple):
@@ -193,7 +198,8 @@ def _questions(data: Data, books: Sequence[str]) -> list[Data]:
                 declared, value = declaration_at((*CHARGES, None, key)), charge.get(key)
                 held = key == SHARE and bool(charge.keys() & PRICED_BY)
             else:
-                declared, value = declaration_at(question.path), value_at(data, _path_of(question, data))
+                declared = declaration_at([None if step.isdecimal() else step for step in question.path])
+                value = value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list)
             words = (*question.proposed, *(books if question.path == PRICE_BOOK else ()))
             if question.path == SERVER:  # those with the GPU of the plan, the usual one first; all for an unknown GPU
@@ -227,10 +233,10 @@ def _choices(words: Iterable[str], kinds: Iterable[str]) -> list[Data]:
     return [{"value": word, "label": parts.get(word, word)} for word in dict.fromkeys(words)]
 
 
-def _path_of(question: Question, data: Data) -> tuple[str, ...]:
-    """Return the path of an answer: a party may be a mapping with a name."""
+def _path_of(question: Question, data: Data) -> Path:
+    """Return the path of an answer: a party may be a mapping with a name, and a list has positions."""
     named = question.kind == "party" and isinstance(value_at(data, question.path), dict)
-    return (*question.path, "name") if named else question.path
+    return tuple(int(step) if step.isdecimal() else step for step in (*question.path, *(["name"] if named else [])))
 
 
 def _default(declared: Declaration, kind: str) -> Any:
@@ -297,6 +303,8 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
     if question in OF_SUPPORT:
         return _with_support(text, question.path[-1], answer, comment_on)
     path, data = question.path, read(text, "").data
+    if path[0] == PHASES:
+        return _with_phase(text, _path_of(question, data), answer)
     if answer in (None, ""):
         above = value_at(data, path[:-1])
         if len(path) > len(STORAGE_NETWORK) and path[0] == FABRICS and [*(above or ())] == [path[-1]]:
@@ -318,6 +326,17 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
             if other != path and not {path, other} <= {*BOUNDS}:
                 text = without(text, other)
     return _with_fitting_server(text) if path == GPU else text
+
+
+def _with_phase(text: str, path: Path, answer: Any) -> str:
+    """Return the text with a key of a second phase; one that has only a name goes, and the first one with it."""
+    phases = value_at(read(text, "").data, (PHASES,)) or []
+    if answer in (None, ""):
+        text = without(text, path)
+        later = value_at(read(text, "").data, (PHASES,)) or []
+        return without(text, (PHASES,)) if [[*phase] for phase in later] == [["name"], ["name"]] else text
+    text = text if len(phases) > 1 else set_value(text, (PHASES,), [*NEW_PHASES])
+    return set_value(text, path, _as_typed(answer))
 
 
 def _for_purpose(text: str, purpose: str, comment_on: CommentOn) -> str:

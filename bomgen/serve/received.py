@@ -16,11 +16,10 @@ from bomgen.core.safety import MAX_FILE
 from bomgen.core.units import Totals
 from bomgen.core.yaml_source import Source, value_at
 from bomgen.output.markdown_html import html
-from bomgen.output.price_documents import describe, use_of
-from bomgen.output.price_lists import Entry, write_yaml
+from bomgen.output.price_lists import Entry, describe, use_of, write_yaml
 from bomgen.pricing.price_book import MISSING, entries
 from bomgen.reading.bill_columns import ROLES
-from bomgen.reading.list_columns import NOTHING, RequestedColumns, read_asked
+from bomgen.reading.columns import NO_PARTS, NOTHING, RequestedColumns, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import is_table, own_book, read_list
 from bomgen.results.result import Report
@@ -88,7 +87,7 @@ def prices(workspace: Workspace, request: Request) -> Data:
     words, sent = language_of(request), None
     try:
         asked = _asked(request)
-        source = _own_book(content, name) if asked == NOTHING else None
+        source = _own_book(content, name) if asked._replace(parts=NO_PARTS) == NOTHING else None
         if source is None:
             sent = read_list(content, name, asked)
             source = sent.source

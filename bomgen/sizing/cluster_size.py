@@ -44,8 +44,7 @@ from bomgen.sizing.training.run import Opinions, TrainingRun, opinions
 from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:
-    from bomgen.sizing.prediction.predict import Predicted
-    from bomgen.sizing.prediction.search import Predictor
+    from bomgen.sizing.prediction.predict import Predicted, Predictor
     from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.serving.service import Serving
 
@@ -171,7 +170,7 @@ class _Run(NamedTuple):
         """Return the predictor of its steps; None where the model or the accelerator is not known enough."""
         if "layers" not in self.workload.model.shape:
             return None
-        from bomgen.sizing.prediction.search import predictor
+        from bomgen.sizing.prediction.predict import predictor
 
         links = links_of_gpu(self.plan, self.attached)
         return predictor(self.workload, self.plan.cluster.gpu, links) if links else None
@@ -632,7 +631,7 @@ def _fit(asked: _Run, gpus: Figure, below: float) -> MemoryFit | Infeasible | No
             return parallelism.fit(workload, gpu, gpus, per_server, unit=gpus_of_unit(cluster))
         predict, fastest = asked.predictor(), None
         if predict:
-            from bomgen.sizing.prediction.search import fastest_splits
+            from bomgen.sizing.prediction.predict import fastest_splits
 
             fastest = fastest_splits(predict, gpu, gpus, 1 + parallelism.MAX_REASONS, below)
             if fastest is None and below < inf:

@@ -28,7 +28,7 @@ from bomgen.core.provenance import Figure, function_of
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import Parallelism, Training
 from bomgen.sizing.prediction import terms
-from bomgen.sizing.prediction.search import Predictor, classify_splits
+from bomgen.sizing.prediction.predict import Predictor, classify_splits
 from bomgen.sizing.training import memory
 from bomgen.sizing.training.activations import FULL
 from bomgen.sizing.training.memory import ModelSplit, TimedSplit, expert_degrees, split_of

@@ -19,7 +19,7 @@ from bomgen.cabling.types import INFINIBAND_LANES
 from bomgen.core.diagnostics import LINE_END, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import read_data
-from bomgen.reading.bill_columns import read_cables
+from bomgen.reading.sheets import read_cables
 from bomgen.reading.tables import PACKAGE, decode_text, read_tables
 
 FORMS = "output-forms.yaml"
@@ -56,6 +56,9 @@ class SeenPort(NamedTuple):
     """The part number of what is plugged in."""
     error_rate: float | None = None
     """Effective bit error rate."""
+    cable: str = ""
+    """The part number of the cable."""
+    length_m: float | None = None
 
 
 class AsBuilt(NamedTuple):
@@ -163,8 +166,11 @@ def _cables(content: bytes, file: str) -> Iterator[SeenPort]:
             links = max(text.count(SEVERAL) for text in texts) + 1
             columns = (text.split(SEVERAL) if SEVERAL in text else [text] * links for text in texts)
             for device, port, far_device, far_port in zip(*columns, strict=False):
-                if device and port:
-                    yield SeenPort(device, port, cable.mark, far_device, far_port, part=cable.a.module)
+                ends = (device, port), (far_device, far_port)
+                for (near, far), module in zip((ends, ends[::-1]), (cable.a.module, cable.b.module), strict=True):
+                    if all(near) and (near is ends[0] or (all(far) and module)):
+                        seen = SeenPort(*near, cable.mark, *far, part=module)
+                        yield seen._replace(cable=cable.part, length_m=cable.length_m)
 
 
 def _text_entries(text: str, form: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -25,6 +25,7 @@ from bomgen.output import user_templates as own_templates
 from bomgen.plan import schema as plan_schema
 from bomgen.plan.commercial_terms import Exchange, QuotePlan
 from bomgen.plan.types import Installed, Plan
+from bomgen.pricing.bill_line import Line
 from bomgen.pricing.costs import selling_books
 from bomgen.pricing.price_book import FORMAT_KEY, INDICATIVE, KEPT, PriceBook, missing_rates, price_book
 from bomgen.reading.tables import PACKAGE
@@ -88,6 +89,10 @@ class Inputs(NamedTuple):
     """Dotted keys that settings or an alternative set; they override the plan and its lock."""
     installed: Mapping[str, Installed] = {}
     """What stands already, by cluster."""
+    phases: tuple[Source, ...] = ()
+    """The plan as it is with each of its phases."""
+    bought: tuple[Line, ...] = ()
+    """The lines that earlier phases bought."""
 
 
 class PriceBooks(NamedTuple):
@@ -127,7 +132,7 @@ def read_all(
         report_stage("plan")
     contents: Contents = dict(earlier.contents) if earlier else {}
     contents |= {real(path): content for path, content in file.unwritten}
-    source = source_of(file, settings, without, contents)
+    *phases, source = _sources(file, settings, without, contents)
     catalog = catalog_of(file, source)
     if earlier and (catalog.folders, catalog.shown) == (earlier.catalog.folders, earlier.catalog.shown):
         catalog = earlier.catalog.start_again()
@@ -140,7 +145,8 @@ def read_all(
             lock = lock._replace(installed=_places_alone(lock.installed))
     installed = earlier.installed if earlier else lock.installed if lock else {}
     inputs = Inputs(
-        file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings), installed
+        *(file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings), installed),
+        phases=tuple(phases),
     )
     return _read_named(inputs, (BOOKS, LOGO, TEMPLATES, *([COST_BOOKS] if costs else [])))
 
@@ -190,10 +196,17 @@ def source_of(
 ) -> Source:
     """Return the plan's data merged with settings and checked by the schema, without some sections.
 
-    Files that it extends are taken from `contents`, or read into it.
+    Of a plan with phases it is the whole. Files that it extends are taken from `contents`, or read into it.
 
     Raises PlanErrors with all problems that the schema finds.
     """
+    return _sources(file, settings, without, contents)[-1]
+
+
+def _sources(
+    file: PlanFile, settings: Sequence[str], without: Sequence[str], contents: Contents | None
+) -> list[Source]:
+    """Return the plan with each of its phases, and the whole, which settings change although a phase has the key."""
     source = extended(file, settings, {} if contents is None else contents)
     if settings:
         if ".".join(map(str, CURRENCY)) in keys_of(settings):
@@ -209,7 +222,10 @@ def source_of(
     problems = plan_schema.check_plan_schema(source)
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda problem: problem.mark))
-    return source
+    *phases, whole = plan_schema.split_phases(source, settings)
+    if problems := [problem for phase in phases for problem in plan_schema.check_plan_schema(phase)]:
+        raise PlanErrors(list(dict.fromkeys(problems)))
+    return [*phases, whole]
 
 
 def _unknown_parts(file: PlanFile, source: Source, problems: Sequence[Problem]) -> Sequence[Problem]:

@@ -7,7 +7,7 @@ up.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from math import ceil
@@ -20,8 +20,8 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
 from bomgen.core.jobs import MAX_STEPS, TooMuch, budget, report_stage, spend
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Mark, first_given, require
-from bomgen.core.yaml_source import Source
-from bomgen.design.assembly import MAX_ROUNDS, Design, design, parts_lookup
+from bomgen.core.yaml_source import Source, assign
+from bomgen.design.assembly import MAX_ROUNDS, BuiltFabric, Design, design, parts_lookup
 from bomgen.optics.compatibility import PartsLookup
 from bomgen.output import user_templates as own_templates
 from bomgen.plan import rules
@@ -29,24 +29,24 @@ from bomgen.plan import schema as plan_schema
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
 from bomgen.plan.fabric_demand import attachments
-from bomgen.plan.schema import split
-from bomgen.plan.types import COMPUTE, PAIR, Installed, Place, Plan
+from bomgen.plan.schema import PHASES, split
+from bomgen.plan.types import COMPUTE, PAIR, Installed, Phase, Place, Plan
 from bomgen.pricing.alternatives import (
-    alternative_problems,
     drop_alternatives,
+    problems_of,
     substitutes,
     unused,
     varied,
     warnings_of,
 )
-from bomgen.pricing.bill import Bill, bill, cluster_bill
+from bomgen.pricing.bill import Bill, bill, bill_of_phase, cluster_bill
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.pricing.costs import Margin, Running, margin, running
 from bomgen.pricing.price_book import PriceBook, missing_rates, net_price, part_price
 from bomgen.pricing.quote import Quote, cluster_quote, quote
 from bomgen.reading.cells import read_lead_days
 from bomgen.results.checks import Check, check_money, checks, checks_from_problems
-from bomgen.results.result import Input, Report
+from bomgen.results.result import Growth, Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys
 from bomgen.results.what_if import changed_parts
 from bomgen.sizing.cluster_size import Sizing, size_with_cards
@@ -64,12 +64,17 @@ from bomgen.workflow.largest_cluster import size_within_bounds
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile
 
 if TYPE_CHECKING:
+    from bomgen.cabling.recabling import Moves
     from bomgen.cabling.types import Wiring
     from bomgen.output.price_lists import Entry
     from bomgen.results.elevations import Elevations
 
 _SECRET = re.compile(rf"\b({'|'.join(SECRET_KEYS)})\b")
 """A key of costs and margins in the value of a setting."""
+
+
+NO_COSTS = Running({}, frozenset())
+"""The running costs of a part of what is bought."""
 
 
 class BrokenResult(Exception):
@@ -88,17 +93,22 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     if wrong := missing_rates(prices.quote, prices.used):
         raise PlanErrors(wrong)
     design = partial(design_cluster, catalog=inputs.catalog, books=prices.used)
+
+    def order(*designs: Design) -> Bill:
+        billed = bill(inputs.catalog, *designs)
+        return bill_of_phase(billed, inputs.bought) if inputs.bought else billed
+
     plans = [
         size_within_bounds(
             plan._replace(quote=prices.quote),
             design,
-            lambda designed: quote(bill(inputs.catalog, designed), prices.quote, prices.used),
+            lambda designed: quote(order(designed), prices.quote, prices.used),
         )
         for plan in plans
     ]
     designs = [design(plan) for plan in plans]
     report_stage("bill and prices")
-    billed = bill(inputs.catalog, *designs)
+    billed = order(*designs)
     priced = quote(billed, prices.quote, prices.used)
     report_stage("checks")
     racked = any(designed.facility.racks for designed in designs)
@@ -117,7 +127,7 @@ def _report_plan(inputs: Inputs, reports: Sequence[Report], billed: Bill, priced
         inputs=tuple(read),
         bill=billed,
         quote=priced,
-        running=running([report.design for report in reports], priced),
+        running=NO_COSTS if inputs.bought else running([report.design for report in reports], priced),
         checks=(
             *(check for report in reports for check in report.checks),
             *check_money(priced, reports[0].plan.quote),
@@ -263,7 +273,7 @@ def _report_cluster(
         bill=own_bill,
         quote=own_quote,
         books=tuple(books),
-        running=Running({}, frozenset()),
+        running=NO_COSTS,
         elevations=elevated,
         checks=tuple(
             check._replace(path=".".join((*prefix, check.path))) for check in (*outcome, *checks_from_problems(noted))
@@ -301,7 +311,7 @@ def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 
-    spend_steps_for_cables(designed)
+    spend(count_links(designed))
     try:
         routed = route_cables(designed, parts) if designed.routed else fit_cables_in_racks(designed)
         wrong = broken_rules(wire(routed), routed)
@@ -314,10 +324,9 @@ def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
     return routed
 
 
-def spend_steps_for_cables(designed: Design) -> None:
-    """Count the work steps of listing every cable of a design. Raises TooMuch."""
-    links = sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
-    spend(links)
+def count_links(designed: Design) -> int:
+    """Return the links of all fabrics of a design: as many steps is the work of listing their cables."""
+    return sum(int(links.count.value) for built in designed.fabrics for links in built.fabric.links)
 
 
 def _rack_problems(elevated: Elevations | None, plan: Plan) -> list[Problem]:
@@ -408,18 +417,26 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
     inputs = plan if isinstance(plan, Inputs) else read_all(plan, settings, templates)
     with _limited(inputs.source.mark(())):
         report, prices = build_report(inputs)
+        phases, other_phases = _work_out_phases(inputs, report) if inputs.phases else ((), ())
+        if phases and is_laid_out(report):  # the whole stands where its phases have put it
+            installed = {"": phases[-1].plan.installed} if phases[-1].plan.installed else {}
+            report, prices = build_report(inputs := inputs._replace(installed=installed))
         picture, of_picture = logo_of(inputs, report.plan)
         chosen, of_templates = templates_of(inputs, report.plan)
         variants = [_alternative(inputs, report, prices, index) for index in range(len(report.plan.quote.alternatives))]
         reports = tuple(result for result, _ in variants)
         beside = zip(report.plan.quote.alternatives, reports, strict=True)
-        noted = [problem for asked, result in beside for problem in alternative_problems(asked, result.problems)]
+        noted = [problem for asked, result in beside for problem in problems_of(asked, result.problems)]
+        for phase, result in zip(report.plan.phases, phases, strict=True):
+            noted += problems_of(phase, warnings_of(phase, result.problems, (*report.problems, *noted)))
         read = (*report.inputs, *of_picture, *of_templates, *(input for result in reports for input in result.inputs))
         whole = report._replace(
             inputs=tuple(dict.fromkeys(read)),
             logo=picture,
             templates=tuple(chosen),
             alternatives=reports,
+            phases=phases,
+            other_phases=other_phases,
             problems=tuple(sorted((*report.problems, *noted), key=lambda problem: problem.mark)),
             records=inputs.catalog.read(),
         )
@@ -433,11 +450,16 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
         return whole._replace(stale=tuple(changed))
 
 
-def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bool) -> Report:
+def work_out_around(
+    inputs: Inputs,
+    today: Mapping[str, Report],
+    allow_moves: bool,
+    work: Callable[[Inputs], Report] = work_out,
+) -> Report:
     """Return the report of a plan that leaves the machines of today where they stand.
 
     `today` are reports of the existing clusters, by the names that they have in the plan. What must move is a warning
-    if moves are allowed.
+    if moves are allowed. `work` calculates the report.
 
     Raises PlanErrors as `work_out`, and for machines that must move, unless that is allowed.
     """
@@ -445,7 +467,7 @@ def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bo
     from bomgen.cabling.matching import match_devices
     from bomgen.cabling.recabling import list_moved_machines
 
-    report, moved = work_out(inputs), list[Problem]()
+    report, moved = work(inputs), list[Problem]()
     if not any(is_laid_out(existing) for existing in today.values()):
         return report
     wirings = {name: list_cables(without_cluster_name(existing)) for name, existing in today.items()}
@@ -467,7 +489,7 @@ def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bo
             break
         try:
             inputs = inputs._replace(installed=installed)
-            report = work_out(inputs)
+            report = work(inputs)
         except PlanErrors:
             if not allow_moves:
                 raise
@@ -476,6 +498,107 @@ def work_out_around(inputs: Inputs, today: Mapping[str, Report], allow_moves: bo
         hint = "leave room for it, or allow that with --allow-moves"
         raise PlanErrors([move._replace(severity="error", message=f"{move.message}; {hint}") for move in moved])
     return report._replace(problems=_ordered([*report.problems, *moved]))
+
+
+Phases = tuple[Report, ...]
+
+
+def _work_out_phases(inputs: Inputs, whole: Report) -> tuple[Phases, Phases]:
+    """Return the reports of the phases of a plan, and those of the other way to buy ahead; `whole` is the last state.
+
+    Raises PlanErrors with the problems of a phase, in its name.
+    """
+    planned, fabrics = whole.plan.phases, whole.design.fabrics
+    tiers = {path: tier for built in fabrics for path, tier in _tiers(built)}
+    for phase in planned:
+        if missing := [path for path in phase.ahead if path not in tiers]:
+            hint = f"it has {', '.join(tiers)}" if tiers else "it has only leaves"
+            text = f"the last phase has no {missing[0]} to buy ahead; {hint}"
+            raise PlanErrors([Problem(phase.mark, "error", text, "ahead", PHASES)])
+    ahead = [phase.ahead for phase in planned]
+    phases = _work_out_sequence(inputs, planned, ahead, tiers)
+    if any(ahead):
+        other: list[tuple[str, ...]] = [() for _ in planned]
+    else:
+        first = {path: count for built in phases[0].design.fabrics for path, count in _tiers(built)}
+        growing = tuple(path for path, count in first.items() if count < tiers.get(path, 0))
+        if not growing:
+            return phases, ()
+        other = [growing, *(() for _ in planned[1:])]
+    try:
+        return phases, _work_out_sequence(inputs, planned, other, tiers)
+    except PlanErrors:  # the first phase cannot use that many
+        return phases, ()
+
+
+def _tiers(built: BuiltFabric) -> Iterator[tuple[str, int]]:
+    """Yield the key of each tier above the leaves, and its switches in a plane."""
+    yield from ((f"fabrics.{built.plan.name}.{tier.name}", int(tier.count.value)) for tier in built.fabric.tiers[1:])
+
+
+def _work_out_sequence(
+    inputs: Inputs, planned: Sequence[Phase], ahead: Sequence[Sequence[str]], tiers: Mapping[str, int]
+) -> Phases:
+    """Return the reports of phases, each of which leaves in place what those before it bought."""
+    reports, bought, early = list[Report](), list[Line](), dict[str, Mark]()
+    for source, phase, paths in zip(inputs.phases, planned, ahead, strict=True):
+        report_stage(f"phase {phase.name}")
+        early |= dict.fromkeys(paths, phase.mark)
+        for path, mark in early.items():
+            source = assign(source, f"{path}.count", tiers[path], mark)
+        varied_inputs = vary(inputs, drop_alternatives(source), ())._replace(installed={}, bought=tuple(bought))
+        today = {"": reports[-1]} if reports else {}
+        try:
+            report = work_out_around(varied_inputs, today, True, lambda inputs: build_report(inputs)[0])
+        except PlanErrors as errors:
+            raise PlanErrors(problems_of(phase, errors.problems)) from None
+        reports.append(report._replace(growth=Growth(today, count_moves(today, report))) if today else report)
+        bought += report.bill.lines
+    return tuple(reports)
+
+
+EXPANSION = " / E1"
+"""What the number of a quote for an expansion ends with; a plan gives the next expansion a number of its own."""
+
+
+def order_growth(inputs: Inputs, report: Report, growth: Growth, bought: Sequence[Line]) -> Report:
+    """Return the report of what a grown plan orders; `report` is all of it, `bought` the lines of what stands.
+
+    Raises as `work_out`.
+    """
+    stands = {each.plan.cluster_name: each.plan.installed for each in report.each_cluster if each.plan.installed}
+    source, number = drop_alternatives(inputs.source), report.plan.quote.number
+    with _limited(source.mark(())):
+        order, _ = build_report(inputs._replace(source=source, installed=stands, bought=tuple(bought)))
+    quoted = order.plan.quote._replace(number=number and f"{number}{EXPANSION}")
+    return order._replace(
+        plan=order.plan._replace(quote=quoted), logo=report.logo, templates=report.templates, growth=growth
+    )
+
+
+def count_moves(
+    today: Mapping[str, Report], report: Report, renamed: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+) -> Moves | None:
+    """Return the cables that move from the installed clusters to those of a report; None if there are too many to list.
+
+    `renamed` are the new names of fabrics by cluster. Raises PlanErrors and BrokenResult as `list_cables`.
+    """
+    from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
+
+    clusters = {cluster.plan.cluster_name: cluster for cluster in report.each_cluster}
+    designs = [cluster.design for cluster in (*today.values(), *clusters.values())]
+    if any(count_links(design) > MOST_CABLES for design in designs):
+        return None
+    return sum_moves(
+        {
+            name: compare_wirings(
+                list_cables(without_cluster_name(existing)),
+                list_cables(without_cluster_name(clusters[name]._replace(growth=None))),
+                renamed.get(name, {}),
+            )
+            for name, existing in today.items()
+        }
+    )
 
 
 def is_laid_out(report: Report) -> bool:
@@ -502,19 +625,27 @@ def select_alternative(report: Report, name: str) -> Report:
     Raises PlanErrors when the plan has no alternative of that name.
     """
     names = [alternative.name for alternative in report.plan.quote.alternatives]
+    return _select(report, name, "alternative", names, report.alternatives)
+
+
+def select_phase(report: Report, name: str) -> Report:
+    """Return a phase of a result as a result of its own. Raises PlanErrors when the plan has no phase of that name."""
+    return _select(report, name, "phase", [phase.name for phase in report.plan.phases], report.phases)
+
+
+def _select(report: Report, name: str, kind: str, names: Sequence[str], results: Sequence[Report]) -> Report:
     if name not in names:
         hint = suggestion(name, names, "the plan has none" if not names else f"it has {', '.join(names)}")
-        message = f"no alternative '{name}'; {hint}"
-        raise PlanErrors([Problem(report.plan.quote.mark, "error", message, "alternative", "quote.alternatives")])
+        raise PlanErrors([Problem(report.plan.quote.mark, "error", f"no {kind} '{name}'; {hint}", kind)])
     index = names.index(name)
-    selected, number = report.alternatives[index], report.plan.quote.number
-    quoted = selected.plan.quote._replace(number=number and f"{number} / A{index + 1}")
+    selected, number = results[index], report.plan.quote.number
+    quoted = selected.plan.quote._replace(number=number and f"{number} / {kind[0].upper()}{index + 1}")
     title = f"{report.plan.title}: {name}"
     return selected._replace(
         plan=selected.plan._replace(name=f"{report.plan.name}-{slug(name)}", title=title, quote=quoted),
         logo=report.logo,
         templates=report.templates,
-        problems=selected.own_problems,
+        problems=selected.own_problems or selected.problems,
         records=report.records,
     )
 
@@ -614,7 +745,7 @@ def _alternative(inputs: Inputs, report: Report, prices: PriceBooks, index: int)
         if problems := list(unused(alternative, instead, result.bill)):
             raise PlanErrors(problems)
     except PlanErrors as errors:
-        raise PlanErrors(alternative_problems(alternative, errors.problems)) from None
+        raise PlanErrors(problems_of(alternative, errors.problems)) from None
     warnings = warnings_of(alternative, result.problems, report.problems)
     return result._replace(problems=warnings, own_problems=result.problems), prices
 
@@ -647,7 +778,8 @@ def compute_fabric(report: Report) -> tuple[str, ...]:
 def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | None = None) -> Wiring:
     """Return every cable of a report's design, port to port, optionally of some fabrics only.
 
-    Given the existing network as `today`, devices, ports and cables that remain keep their names and labels.
+    Given the existing network as `today`, or that of the phase before, devices, ports and cables that remain keep their
+    names and labels.
 
     Raises PlanErrors if the links of a switch fill more cages than it has, BrokenResult if a check fails, and
     ValueError for a plan with several clusters, each of which has its own wiring.
@@ -662,11 +794,13 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
 
     report_stage("cables")
     with _limited(report.plan.mark, f"more than {MAX_STEPS} cables; a list can have at most that many"):
-        spend_steps_for_cables(report.design)
+        spend(count_links(report.design))
     try:
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooFewCages as error:
         raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+    if report.growth and today is None:
+        today = list_cables(report.growth.today[report.plan.cluster_name])
     if report.plan.installed and today is None and not wiring.over_panels:
         from bomgen.cabling.recabling import restore_network
 

@@ -93,7 +93,7 @@ class Inquiry(NamedTuple):
 
     cluster: Mapping[str, str | int]
     fabric: Mapping[str, str | Decimal]
-    quote: Mapping[str, str]
+    quote: Mapping[str, str | Sequence[str]]
     extends: str | None = None
 
 

@@ -20,7 +20,7 @@ from bomgen.core.provenance import Assumed, Figure, Mark, json_value
 from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
-from bomgen.reading.list_columns import NOTHING, RequestedColumns
+from bomgen.reading.columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import Named, PartIndex
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.results.result import sources_text

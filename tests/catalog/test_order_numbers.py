@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
 import pytest
 
 from bomgen.catalog.files import Catalog, Record
@@ -58,3 +61,13 @@ def test_a_bill_with_a_number_names_its_part() -> None:
         assert named, row
         assert f"{named.kind}/{named.id}" == row.part, row
         assert not row.length or named.length_m == of(row).lengths[row.number.lower()], row
+
+
+def test_numbers_of_public_bills_are_found() -> None:
+    """36 of 40 that no source of the table has, each as its part and at its length; the others as no part."""
+    rows = list(csv.DictReader(Path(__file__).with_name("bill-numbers.csv").read_text("utf-8").splitlines()))
+    found = [(row, named) for row in rows if (named := built_in_parts().find(row["number"]))]
+    assert len(rows) == 40
+    assert len(found) >= 36
+    for row, named in found:
+        assert (f"{named.kind}/{named.id}", str(named.length_m or "")) == (row["part"], row["length"]), row

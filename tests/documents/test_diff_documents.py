@@ -257,7 +257,6 @@ def test_charges_that_fall_are_not_credited() -> None:
     found = compare(old, new).expansion
     assert found
     assert found.charges == Decimal("1.50")
-    assert all(each.amount is not None and each.amount >= 0 for each in found.charged)
 
 
 @pytest.mark.parametrize("form", ["html", "xlsx"])

@@ -18,8 +18,8 @@ from bomgen.core.language import language
 HOSTILE = Path(__file__).parents[1] / "hostile"
 ELSEWHERE = (
     *("cli/", "output/xlsx/", "output/drawing/", "output/wiring/", "output/price_lists.py"),
-    *("output/markdown_html.py", "output/atomic_write.py", "output/formats/", "output/registry.py"),
-    *("output/price_documents.py", "output/pdf.py", "output/terminal.py", "output/writer.py"),
+    *("output/markdown_html.py", "output/writer.py", "output/formats/", "output/registry.py"),
+    *("output/price_lists.py", "output/pdf.py", "output/terminal.py"),
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),
     *("results/checks.py", "site/facility.py", "site/racks.py"),
     *("site/rack_loads.py", "site/racks.py", "site/facility.py", "pricing/costs.py"),

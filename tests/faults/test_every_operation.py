@@ -13,7 +13,7 @@ from children import ENDINGS, ERRORS, NEW, OLD, Faults, Outcome, State, outcome,
 from depth import DEEP
 
 from bomgen.cli.command import main
-from bomgen.output.atomic_write import UNFINISHED
+from bomgen.output.writer import UNFINISHED
 
 FORMATS = "csv,json,svg"
 """Formats that take little time and are several files."""

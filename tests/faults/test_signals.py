@@ -260,9 +260,9 @@ def test_a_folder_that_another_run_holds(work: Path, monkeypatch: pytest.MonkeyP
     """A run that never lets go of a folder is not waited for for ever."""
     import fcntl
 
-    from bomgen.output import atomic_write
+    from bomgen.output import writer
 
-    monkeypatch.setattr(atomic_write, "PATIENCE", 0.2)
+    monkeypatch.setattr(writer, "PATIENCE", 0.2)
     (work / "dist" / "small").mkdir(parents=True)
     held = os.open(work / "dist" / "small", os.O_RDONLY)
     try:

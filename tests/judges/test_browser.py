@@ -16,7 +16,7 @@ PRINTED = "llama65b"
 PRICED = "llama65b-linkx"
 LONG = "meta-24k"
 RACKS = "superpod-h100-floor"
-COLOURED = (PRICED, RACKS, "deepseek-r1-h20-zh", "training-and-serving")
+COLOURED = (PRICED, RACKS, "deepseek-r1-h20-zh")
 """Quotes that have all that a quote may have between them."""
 NUMBERS = ("2026", "2048", "19.78", "1024", "4096")
 A4_POINTS = (595.0, 842.0)

@@ -42,7 +42,7 @@ COLUMNS = {
     "discount": "bom_discounts",
     "amount": "bom_amounts",
 }
-PRINTED = ("llama65b-quote", "training-and-serving", "gb300-nvl72-xdr", "deepseek-r1-h20-zh")
+PRINTED = ("llama65b-quote", "gb300-nvl72-xdr", "deepseek-r1-h20-zh")
 """The plans whose workbooks for the customer are printed."""
 MOST_PRINTED = 8
 """Pages of each."""

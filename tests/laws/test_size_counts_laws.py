@@ -15,7 +15,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.fabric_demand import attachments
 from bomgen.sizing.cluster_size import size_cluster
-from bomgen.sizing.size_counts import refusal, size_counts, with_count
+from bomgen.workflow.design_tables import refusal, size_counts, with_count
 from bomgen.workflow.inputs import catalog_of, source_of
 
 MODELS = [

@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 from package_source import PACKAGE, TREES
 
-from bomgen.catalog.part_file_checks import shared_sources
+from bomgen.catalog.part_file_checks import shared_sources, with_base
 from bomgen.core import provenance, schema
 from bomgen.core.yaml_source import Source, read
 from bomgen.fabric.types import describe_topologies, topologies
@@ -40,7 +40,7 @@ THIRD_PARTY = {
     "python_calamine": ("reading.workbooks",),
     "click": ("cli.*",),
     "numpy": (
-        *("core.exact_vectors", "fabric.links", "sizing.size_counts", "sizing.gpu_counts"),
+        *("core.exact_vectors", "fabric.links", "sizing.gpu_counts"),
         *("site.floor_plan", "cabling.*", "results.rack_placement", "results.designs", "results.front"),
         "output.wiring.*",
         *("workflow.design_tables", "verify.*"),
@@ -391,8 +391,9 @@ def schema_of(path: Path) -> str:
 
 
 def source_of(path: Path) -> Source:
-    """A data file as the program reads it, without trust."""
-    return read(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
+    """A data file as the program reads it, without trust, with the part that it extends."""
+    source = read(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
+    return source._replace(data=with_base(path.parent.name, source.data)) if path.is_relative_to(DATA) else source
 
 
 KINDS = sorted({path.parent.name for path in DATA.glob("*/*.yaml")} - {"language"})

@@ -18,7 +18,7 @@ from bomgen.core.language import language
 from bomgen.core.resources import languages
 from bomgen.reading.bill_columns import ROLES
 from bomgen.reading.bills import SentBill, require_whole
-from bomgen.reading.list_columns import read_asked
+from bomgen.reading.columns import read_asked
 from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import inspect
 from bomgen.xray.laws import name_place

@@ -22,7 +22,7 @@ from judging import Judge
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.reading.cells import Broken, read_dates, read_heading, read_pieces
-from bomgen.reading.list_columns import NOTHING, read_asked
+from bomgen.reading.columns import NOTHING, read_asked
 from bomgen.reading.part_numbers import built_in_parts
 from bomgen.reading.price_lists import PriceList, read_book, read_list
 from bomgen.reading.tables import read_tables
@@ -424,3 +424,17 @@ def test_what_a_plan_uses_of_a_list() -> None:
     assert "pilot uses 3 of the 4 prices, for 3 of its 5 parts\n" in said
     assert "\nno price in the list: dgx-h100, mma4z00-ns-flt\n" in said
     assert "\nnot in pilot: 980-9I51S-00NS00\n" in said
+
+
+def test_an_unknown_number_is_asked_by_its_description() -> None:
+    """A row whose description names a part is a warning with that part to choose; the answer is taken."""
+    text = 'Part,Description,Price USD\nACME-77,QM9700 switch,21000\nX-9,"OSFP 800G 2xDR4, SMF",700\nX-8,a thing,3\n'
+    sent = read_list(text.encode(), "list.csv")
+    offered = [[choice.setting for choice in warning.questions[0].choices] for warning in sent.warnings]
+    assert offered == [
+        ["part.ACME-77=qm9700", "part.ACME-77=none"],
+        ["part.X-9=osfp-800g-2xdr4", "part.X-9=none"],
+    ]
+    answered = read_list(text.encode(), "list.csv", read_asked("part.ACME-77=qm9700,part.X-9=none"))
+    assert [entry["part"] for entry in answered.source.data["prices"]] == ["qm9700", "X-9", "X-8"]
+    assert answered.warnings == ()

@@ -14,8 +14,7 @@ from plan_reports import report_of
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.verify import reading
-from bomgen.verify.contents import list_rows, work_csv
-from bomgen.verify.findings import RIGHT, USUAL_ERROR_RATE, Verification, verify
+from bomgen.verify.findings import RIGHT, USUAL_ERROR_RATE, Verification, list_rows, verify, work_csv
 from bomgen.verify.reading import read_outputs
 from bomgen.workflow.pipeline import list_cables
 
@@ -198,3 +197,35 @@ def test_the_command_tells_and_ends_with_its_code(tmp_path: Path) -> None:
     code, out = run(f"compute-leaf-01={SAMPLES / 'ib' / 'iblinkinfo.txt'}", "-f", "html", "--all")
     assert code == 4
     assert "check seat, polarity and dirt" in out
+
+
+def test_a_point_to_point_sheet_is_checked_against_a_plan(tmp_path: Path) -> None:
+    """What `bomgen wiring` writes is as planned; another module, length or port, and what has no cable, are named."""
+    plan, sheet = str(SAMPLES / "hall-ib.yaml"), tmp_path / "sheet.csv"
+    written = CliRunner().invoke(main, ["wiring", plan, "-f", "csv"]).stdout
+    header, *lines = written[written.index("fabric,kind") :].splitlines()
+    rows = [dict(zip(header.split(","), line.split(","), strict=True)) for line in lines]
+
+    def found() -> dict[str, str]:
+        sheet.write_text("\n".join([header, *(",".join(row.values()) for row in rows)]), encoding="utf-8")
+        done = CliRunner().invoke(main, ["xray", str(sheet), "--plan", plan, "-f", "json", "--fail-on", "error"])
+        data = json.loads(done.stdout)
+        assert (done.exit_code == 4) == any(row["label"] for row in data["verification"]["work"])
+        return {row["label"]: row["found"] for row in data["verification"]["work"]}
+
+    assert found() == {}
+    rows[0]["b_module"] = "MMA4Z00-NS400"
+    rows[1]["length_m"] = "5"
+    rows[2]["sku"] = "MFP7E10-N005"
+    rows[3]["b_port"], rows[4]["b_port"] = rows[4]["b_port"], rows[3]["b_port"]
+    rows[5]["b_port"] = rows[6]["b_port"]
+    lost = rows.pop(40)
+    assert found() == {
+        **{f"compute-SL-0{number}": "wrong-part" for number in (1, 2, 3)},
+        **{f"compute-SL-0{number}": "other-port" for number in (4, 5)},
+        **{"compute-SL-06": "missing", lost["label"]: "missing"},
+    }
+    bill = tmp_path / "bill.csv"
+    bill.write_text("Part,Qty\nMQM9700-NS2F,2\n", encoding="utf-8")
+    refused = CliRunner().invoke(main, ["xray", str(bill), "--plan", plan])
+    assert (refused.exit_code, "no sheet with a device and a port at both ends" in refused.output) == (1, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -52,10 +53,11 @@ BLOCKS = list(blocks(STARTER))
 
 
 def test_the_starter_can_be_built_without_a_word(init: Init) -> None:
-    """It is written, builds at once in every format of `build`, and nothing of it needs attention."""
+    """It is written, builds at once in every format of `build`, and nothing but the age of indications is warned of."""
     assert init("own").stdout == "own.yaml\n"
     done = CliRunner().invoke(command.main, ["build", "own.yaml"])
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.exit_code == 0
+    assert all(line.endswith("[old-price]") for line in done.stderr.splitlines())
     assert re.search(r"price +[\d,.]+ to [\d,.]+( million)? USD, indicative, 9 of 9 lines", done.stdout)
     assert sorted(path.name for path in Path("dist/own").iterdir()) == [
         *("bom.csv", "bom.json", "quote.html", "quote.md", "quote.xlsx", "report.html", "report.md", "report.xlsx")
@@ -164,7 +166,8 @@ def test_an_inquiry_becomes_a_plan_that_builds(init: Init) -> None:
     data = read(Path("acme.yaml").read_text("utf-8"), "plan").data
     assert data["cluster"] == {"gpu": "h200-sxm", "servers": 32}
     assert data["fabrics"] == {"compute": {"topology": "rail-optimized", "switch": "sn5600"}}
-    assert data["quote"] == {"customer": "Acme #1, Inc.", "price_book": "list.csv"}
+    day = date.today().isoformat()
+    assert data["quote"] == {"customer": "Acme #1, Inc.", "price_book": "list.csv", "date": day}
     report = work_out(open_plan("acme.yaml", None))
     assert report.plan.quote.vendor is not None
     assert [line.unit.amount is not None for line in report.quote.lines if line.line.part == "sn5600"] == [True, True]
@@ -190,6 +193,21 @@ def test_an_inquiry_that_cannot_be_built_writes_nothing(
     done = init("acme", *asked)
     assert (done.exit_code, list(Path().iterdir())) == (code, [])
     assert said in done.stderr
+
+
+def test_kept_prices_are_asked_before_the_indications(init: Init) -> None:
+    """`prices LIST --keep` collects lists, the newest price of a part with its day, and a new plan names the book."""
+    for list_ in (
+        "part,price,currency\nsn5600,40000,USD\nqm9700,30000,USD\n",
+        "part,price,currency\nsn5600,41000,USD\n",
+    ):
+        Path("list.csv").write_text(list_, encoding="utf-8")
+        assert CliRunner().invoke(command.main, ["prices", "list.csv", "--keep", "-q"]).exit_code == 0
+    assert init("acme", *ASKED).exit_code == 0
+    quote = work_out(open_plan("acme.yaml", None)).quote
+    assert {line.unit.amount for line in quote.lines if line.line.part == "sn5600"} == {41000}
+    kept = read(Path("own-prices.yaml").read_text("utf-8"), "own").data
+    assert (kept["date"], len(kept["prices"])) == (date.today().isoformat(), 2)
 
 
 def test_an_inquiry_without_a_price_book_has_indicative_prices(init: Init) -> None:

@@ -99,6 +99,7 @@ def _chapters(
         "costs": money.costs,
         "bill": money.bill,
         "order": money.order,
+        "phases": money.phases,
         "alternatives": money.alternatives,
         "operation": money.operation,
         "terms": money.terms,

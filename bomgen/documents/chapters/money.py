@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +11,7 @@ from fractions import Fraction
 from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section, Table, row_of
 from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
+from bomgen.design.assembly import boxes_of
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.documents.tables import columns_of, line_amount, make_table
@@ -413,3 +414,65 @@ def _open_items(writer: Writer, included: bool | None) -> Table:
     return make_table(
         "open-items", writer.language, rows, writer.word(f"{name}-caption"), id=name, title=writer.word(f"table-{name}")
     )
+
+
+# phases -------------------------------------------------------------------------------------------------------------
+# The chapter of the orders in which a plan is built.
+
+
+def phases(writer: Writer) -> Section | None:
+    """Return the chapter of the phases: what stands after each and costs, and what buying ahead changes."""
+    report, word = writer.report, writer.word
+    if not report.phases:
+        return None
+    planned = tuple(zip(report.plan.phases, report.phases, strict=True))
+    rows = []
+    for phase, of_phase in planned:
+        design, date = of_phase.design, of_phase.plan.quote.date
+        counts = (figure.value if figure else "" for figure in (design.sizing.servers, design.facility.racks))
+        watts = design.facility.power_w
+        power = Cell(writer.held(watts), watts.unit) if watts else ""
+        day = writer.language.date(date) if date else ""
+        rows.append(row_of(phase.name, day, *counts, power, _moved([of_phase]), _total([of_phase])))
+    rows.append(row_of(word("phases-sum"), "", "", "", "", _moved(report.phases), _total(report.phases)))
+    rows.append(row_of(word("phases-at-once"), "", "", "", "", "", _total([report])))
+    tables = [make_table("phases", writer.language, rows, title=word("section-phases"))]
+    if report.other_phases:
+        early, late = report.phases, report.other_phases
+        if not any(phase.ahead for phase in report.plan.phases):
+            early, late = late, early
+        names = [*(phase.name for phase, _ in planned), word("phases-sum")]
+        sides = (zip((*([each] for each in way), way), names, strict=True) for way in (early, late))
+        both = (
+            row_of(name, _moved(ahead), _total(ahead), _moved(later), _total(later))
+            for (ahead, name), (later, _) in zip(*sides, strict=True)
+        )
+        lead = word(
+            "phases-ahead-lead", tiers=word("list-comma").join(dict.fromkeys(_early_tiers(writer, early, late)))
+        )
+        tables.append(make_table("ahead", writer.language, both, lead))
+    return Section("phases", word("section-phases"), (word("phases-lead"),), tuple(tables))
+
+
+def _moved(reports: Sequence[Report]) -> Cell:
+    """Return the installed cables that phases move or unplug; empty if that is unknown."""
+    counts = [report.growth.moved_cables for report in reports if report.growth]
+    return Cell("" if None in counts else sum(filter(None, counts)))
+
+
+def _total(reports: Sequence[Report]) -> Cell:
+    """Return the sum of the totals of reports; empty if nothing is priced."""
+    totals = [report.quote.totals for report in reports]
+    amount = sum((total.amount for total in totals), Decimal(0)) if any(each.priced_lines for each in totals) else None
+    return Cell(amount, totals[0].currency, least=not all(total.complete for total in totals))
+
+
+def _early_tiers(writer: Writer, early: Sequence[Report], late: Sequence[Report]) -> Iterator[str]:
+    """Yield the switches that one way buys in a phase before they are needed."""
+    for ahead, later in zip(early, late, strict=True):
+        tiers = {(built.plan.name, tier.name): tier for built in later.design.fabrics for tier in built.fabric.tiers}
+        for built in ahead.design.fabrics:
+            for tier in built.fabric.tiers:
+                less = tiers.pop((built.plan.name, tier.name), None)
+                if less and (more := int(boxes_of(tier).value) - int(boxes_of(less).value)) > 0:
+                    yield writer.joined(writer.fabric_name(built.plan.name), writer.describe_tier(tier, more))

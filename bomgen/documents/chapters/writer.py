@@ -15,6 +15,7 @@ from bomgen.core.provenance import Assumed, Cited, Derived, Figure, Given, Refer
 from bomgen.core.units import MONEY, rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.tables import make_table
+from bomgen.fabric.types import Tier
 from bomgen.plan.schema import CLUSTERS
 from bomgen.plan.types import ROLES
 from bomgen.pricing.bill_line import Line, cluster_path
@@ -182,14 +183,16 @@ class Writer:
 
     def describe_switches(self, built: BuiltFabric) -> str:
         """Return the switches of a fabric, tier by tier, on one line."""
-        return self.word("list-comma").join(
-            self.word(
-                "sentence-tier-one" if tier.count.value == 1 else "sentence-tier",
-                count=self.language.number(tier.count.value),
-                tier=self.label((tier.name,)),
-                switch=self.language.message(tier.switch.identity.name),
-            )
-            for tier in built.fabric.tiers
+        tiers = ((tier, int(tier.count.value)) for tier in built.fabric.tiers)
+        return self.word("list-comma").join(self.describe_tier(tier, count) for tier, count in tiers)
+
+    def describe_tier(self, tier: Tier, count: int) -> str:
+        """Return a number of switches of a tier."""
+        return self.word(
+            "sentence-tier-one" if count == 1 else "sentence-tier",
+            count=self.language.number(count),
+            tier=self.label((tier.name,)),
+            switch=self.language.message(tier.switch.identity.name),
         )
 
     def _least(self, path: Path) -> bool:

@@ -73,6 +73,7 @@ def _document(
         _offer(quote, language),
         _bill(quote, language, order_list.tables[1:] if order_list and printed else (), printed),
         None if printed else order_list,
+        quote.phases,
         *([quote.expansion.changes] if quote.expansion else quote.alternatives),
         _not_included(quote, language),
         Section("notes", language.word("quote-notes"), text=quote.notes) if quote.notes else None,

@@ -34,7 +34,7 @@ from bomgen.core.document import (
 from bomgen.core.language import Language, spaced
 from bomgen.core.units import Totals
 from bomgen.documents.chapters.contents import PROTECTED, describe_cluster, summarize_cluster
-from bomgen.documents.chapters.money import WHOLE, compared_alternatives, parties, valid_until
+from bomgen.documents.chapters.money import WHOLE, compared_alternatives, parties, phases, valid_until
 from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.offers import requirements
 from bomgen.documents.tables import TOTAL, columns_of, make_table, total_label
@@ -154,6 +154,8 @@ class CustomerQuote(NamedTuple):
     clusters: tuple[QuotedCluster, ...]
     alternatives: tuple[Section, ...]
     """The section of the alternatives, if there are any."""
+    phases: Section | None
+    """The orders in which it is built, if there are several."""
     protected: bool
     id: str | None
     """Plan name and fingerprint of the contents, which identify an edited workbook; None if there is none."""
@@ -204,6 +206,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         totals=report.quote.totals._replace(low=None, high=None),
         clusters=tuple(_cluster(cluster_writer) for cluster_writer in writer.cluster_writers()),
         alternatives=tuple(_alternatives(writer)),
+        phases=phases(writer),
         protected=plan.workbook == PROTECTED,
         id=None,
         scope=report.plan.scope,
@@ -296,7 +299,7 @@ def _fingerprint(quote: CustomerQuote) -> str:
     It identifies the quote, not the plan: a comment, or a key that the quote does not show, leaves it unchanged; a
     price book, an exchange rate or a program version that changes numbers changes it.
     """
-    hashed = quote._replace(logo=None, clusters=(), alternatives=(), notes=(), open_items=(), choices=())
+    hashed = quote._replace(logo=None, clusters=(), alternatives=(), phases=None, notes=(), open_items=(), choices=())
     return sha256(repr(hashed).encode()).hexdigest()
 
 

@@ -30,6 +30,7 @@ from bomgen.documents.diff.matching import (
 )
 from bomgen.documents.diff.side import BILL, BillTotals, ComparedResult, Item, Warned, sum_amounts
 from bomgen.plan.commercial_terms import CHARGED
+from bomgen.pricing.bill_line import Line
 from bomgen.pricing.quote import taxes_on
 
 if TYPE_CHECKING:
@@ -159,8 +160,6 @@ class OrderedLine(NamedTuple):
     pieces: int
     amount: Decimal | None
     """None if the price is unknown."""
-    spare: int = 0
-    """How many of the pieces are spares."""
 
 
 class Expansion(NamedTuple):
@@ -177,10 +176,6 @@ class Expansion(NamedTuple):
     """Amount of freight, installation, support and software for the order."""
     taxes: tuple[Tax, ...]
     """Tax on the order and its charges, at the new rates."""
-    lines: tuple[OrderedLine, ...]
-    """The order line by line, in the order of the new bill."""
-    charged: tuple[OrderedLine, ...]
-    """Charges of the order: shares of its amount, and piece charges for additional pieces."""
 
     @property
     def tax(self) -> Decimal:
@@ -215,33 +210,43 @@ def is_expansion(old: ComparedResult, new: ComparedResult, names: NewNames) -> b
 def expansion(new: ComparedResult, pairs: Sequence[Pair]) -> Expansion:
     """Return the order that leads to the new side. Pieces freed on one line are used on other lines."""
     bought = (pair for pair in pairs if pair.item.category not in CHARGED and not pair.item.in_stock)
-    order, free, lines = list[Ordered](), list[Ordered](), list[OrderedLine]()
-    for of_part in group_by(bought, _part).values():
-        pieces, amount = sum(pair.pieces for pair in of_part), None
+    free, lines = list[Ordered](), list[OrderedLine]()
+    for of_part in group_by(bought, lambda pair: _part(pair.item)).values():
+        pieces = sum(pair.pieces for pair in of_part)
+        items = [pair.item for pair in of_part if pair.pieces < 0]
         if pieces > 0:
-            taken = list(_take(of_part, pieces, new.totals.currency))
-            lines += taken
-            if all(line.amount is not None for line in taken):
-                amount = sum_amounts(line.amount for line in taken)
-        items = [pair.item for pair in of_part if pair.pieces * pieces > 0]
-        if items:
-            names = items[0].part, items[0].sku, items[0].description, items[0].category
-            row = Ordered(*names, abs(pieces), amount, tuple(item.id for item in items))
-            (order if pieces > 0 else free).append(row)
-    amount = sum_amounts(row.amount for row in lines)
-    charged = tuple(_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED)
-    taxed = ((line.item.category, line.amount) for line in (*lines, *charged))
-    places = {item.id: at for at, item in enumerate(new.items)}
+            lines += _take(of_part, pieces, new.totals.currency)
+        elif pieces < 0:
+            free.append(_ordered(items, -pieces, None))
+    amount = sum_amounts(line.amount for line in lines)
+    charged = [_charge(new, pair, amount) for pair in pairs if pair.item.category in CHARGED]
+    return order_of(lines, charged, free, new.totals)
+
+
+def order_of(
+    lines: Sequence[OrderedLine], charged: Sequence[OrderedLine], free: Sequence[Ordered], totals: BillTotals
+) -> Expansion:
+    """Return the order of some lines and charges, at the tax rates of a bill; `free` are surplus parts."""
+    order = []
+    for of_part in group_by(lines, lambda line: _part(line.item)).values():
+        amounts = [line.amount for line in of_part]
+        amount = None if None in amounts else sum_amounts(amounts)
+        order.append(_ordered([line.item for line in of_part], sum(line.pieces for line in of_part), amount))
     return Expansion(
         order=tuple(order),
         free=tuple(free),
-        amount=amount,
+        amount=sum_amounts(line.amount for line in lines),
         unpriced=sum(row.amount is None for row in order),
         charges=sum_amounts(line.amount for line in charged),
-        taxes=taxes_on(taxed, new.totals.known_rates, new.totals.currency),
-        lines=tuple(sorted(lines, key=lambda line: places[line.item.id])),
-        charged=charged,
+        taxes=taxes_on(
+            ((line.item.category, line.amount) for line in (*lines, *charged)), totals.known_rates, totals.currency
+        ),
     )
+
+
+def _ordered(items: Sequence[Item], pieces: int, amount: Decimal | None) -> Ordered:
+    part, sku, description, category = items[0].part, items[0].sku, items[0].description, items[0].category
+    return Ordered(part, sku, description, category, pieces, amount, tuple(item.id for item in items))
 
 
 def _charge(new: ComparedResult, pair: Pair, ordered: Decimal) -> OrderedLine:
@@ -270,8 +275,8 @@ def _net(item: Item, pieces: int, unit_price: Decimal, currency: str) -> Decimal
     return rounded(pieces * Fraction(unit_price) * (1 - Fraction(item.discount)), currency)
 
 
-def _part(pair: Pair) -> Hashable:
-    return pair.item.category, pair.item.part, pair.item.description if named_by_words(pair.item) else ""
+def _part(item: Item) -> Hashable:
+    return item.category, item.part, item.description if named_by_words(item) else ""
 
 
 def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[OrderedLine]:
@@ -283,8 +288,7 @@ def _take(pairs: Sequence[Pair], pieces: int, currency: str) -> Iterator[Ordered
         pieces -= taken
         price = pair.new.unit_price
         amount = None if price is None else _net(pair.new, taken, price, currency)
-        spare = max(pair.new.spare - (pair.old.spare if pair.old else 0), 0)
-        yield OrderedLine(pair.new, taken, amount, min(spare, taken))
+        yield OrderedLine(pair.new, taken, amount)
 
 
 # difference ---------------------------------------------------------------------------------------------------------
@@ -427,6 +431,19 @@ def compare(old: ComparedResult, new: ComparedResult) -> Difference:
 def add_moves(difference: Difference, moves: Moves | None, unknown: str = "") -> Difference:
     """Return a difference with its cable moves, or the reason why they are unknown."""
     return replace(difference, moves=moves, moves_unknown=unknown)
+
+
+def add_order(difference: Difference, order: ComparedResult, left_over: Iterable[Line]) -> Difference:
+    """Return an expansion of one plan into another with the order that its quote has, and its surplus parts."""
+    lines = [OrderedLine(item, item.pieces, item.amount) for item in order.items if not item.in_stock]
+    parts, charges = (
+        [line for line in lines if (line.item.category in CHARGED) is charged] for charged in (False, True)
+    )
+    free = [
+        Ordered(line.part, line.sku, line.description, line.category, line.pieces, None, (line.id,))
+        for line in left_over
+    ]
+    return replace(difference, expansion=order_of(parts, charges, free, difference.new.totals))
 
 
 def _rates(pairs: Iterable[Pair]) -> Iterator[tuple[str, tuple[Decimal, Decimal]]]:

@@ -137,6 +137,7 @@ class ComparedResult(NamedTuple):
     """The role of each fabric by name, with the cluster and a dot as prefix if there are several."""
     warnings: tuple[Warned, ...] = ()
     alternatives: Mapping[str, BillTotals] = MappingProxyType({})
+    """Totals of alternatives and phases by name."""
     rates_known: bool = True
     """Whether the lines have the exchange rates of their prices."""
     source: Source | None = None
@@ -228,7 +229,7 @@ def _side(data: Mapping[str, Any], name: str, source: Source | None) -> Compared
     items = tuple(_item(line, at) for at, line in enumerate(lines))
     if len({item.id for item in items}) < len(items):
         raise _Wrong("two lines have the same id")
-    optional: dict[str, Any] = {CLUSTERS: {}, "checks": [], "alternatives": []}
+    optional: dict[str, Any] = {CLUSTERS: {}, "checks": [], "alternatives": [], "phases": []}
     data = {**data, **{key: data.get(key) or empty for key, empty in optional.items()}}
     plan_name, totals = _text(plan, "plan.name"), _totals(data, "")
     clusters = _mappings(data, CLUSTERS, dict)
@@ -252,7 +253,9 @@ def _side(data: Mapping[str, Any], name: str, source: Source | None) -> Compared
         for check in _mappings(data, "checks", list)
         if check.get("status") == "warn"
     ]
-    others = enumerate(_mappings(data, "alternatives", list))
+    others = [
+        (key, at, other) for key in ("alternatives", "phases") for at, other in enumerate(_mappings(data, key, list))
+    ]
     return ComparedResult(
         name=name,
         kind=BILL if source is None else PLAN,
@@ -265,9 +268,7 @@ def _side(data: Mapping[str, Any], name: str, source: Source | None) -> Compared
         fabrics=fabrics,
         # a text of a plan's result is a message, which can be translated: it is kept as it is
         warnings=tuple(Warned(*(text if isinstance(text, str) else str(text) for text in each)) for each in checks),
-        alternatives={
-            _text(other, f"alternatives.{at}.name"): _totals(other, f"alternatives.{at}.") for at, other in others
-        },
+        alternatives={_text(other, f"{key}.{at}.name"): _totals(other, f"{key}.{at}.") for key, at, other in others},
         rates_known=all("exchange_rate" in line for line in lines),
         source=source,
         clusters=tuple(clusters),

@@ -1,6 +1,7 @@
-"""The wiring as CSV files for NetBox's bulk import: cables, and everything that must be imported before them.
+"""The wiring as objects of NetBox, and as CSV files for its bulk import: cables, and what these need.
 
-Columns and values are those of NetBox 4.x (forms and choices of `dcim` as of 4.7.1); only the types of InfiniBand ports
+`list_tables` says what a wiring is in NetBox; `output.netbox_push` writes the same tables to a server. Columns and
+values are those of NetBox 4.x (forms and choices of `dcim` as of 4.7.1); only the types of InfiniBand ports
 with four lanes are newer than 4.0: they came with 4.6.9. Before 4.7 a row joins two ports only, so a cable with several
 links has a row per link, with the same label.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
+from math import ceil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +19,8 @@ import numpy as np
 
 from bomgen.cabling.types import NOWHERE, CableType, DeviceKind, Wiring
 from bomgen.catalog.identity import ascii_slug
-from bomgen.catalog.parts import Cable, Module
+from bomgen.catalog.parts import Cable, Identity, Module
+from bomgen.core.yaml_source import read_data
 from bomgen.optics.compatibility import COPPER_PAIRS
 from bomgen.output.registry import Progress
 from bomgen.output.wiring.columns import batches
@@ -28,9 +31,11 @@ SUFFIXES = (".csv",)
 BINARY = False
 SEVERAL_FILES = True
 ONE_FABRIC = False
+DATA = "netbox.yaml"
 ORDER = ("sites", "locations", "manufacturers", "device-roles", "device-types", "racks", "devices", "interfaces")
 """Objects to import before the cables, in this order; each is a separate file."""
 BESIDE = "{stem}-{name}.csv"
+CABLES = "cables"
 FLOOR = ("locations", "racks")
 """Objects that only a plan with a site has."""
 LOCATION = "hall"
@@ -43,35 +48,10 @@ SINGLE_MODE = "single-mode"
 MULTIMODE_CABLE, SINGLE_MODE_CABLE = "mmf-om4", "smf-os2"
 COLORS = {MULTIMODE_CABLE: "00bcd4", SINGLE_MODE_CABLE: "ffeb3b"}
 """Fibre colours: aqua and yellow (TIA-598-D), in NetBox's palette."""
-INFINIBAND_TYPES = {
-    **{10: "infiniband-sdr-4x", 20: "infiniband-ddr-4x", 40: "infiniband-qdr-4x", 56: "infiniband-fdr-4x"},
-    **{100: "infiniband-edr-4x", 200: "infiniband-hdr-4x", 400: "infiniband-ndr-4x", 800: "infiniband-xdr-4x"},
-}
-"""InfiniBand interface types by the rate of four lanes [Gb/s]; those without `-4x` are ports of one lane."""
-CAGE_TYPES = {
-    ("sfp", 1): "1000base-x-sfp",
-    ("sfp28", 10): "10gbase-x-sfpp",
-    ("sfp28", 25): "25gbase-x-sfp28",
-    ("qsfp28", 100): "100gbase-x-qsfp28",
-    ("qsfp56", 100): "100gbase-x-qsfp28",
-    ("qsfp56", 200): "200gbase-x-qsfp56",
-    ("qsfp112", 200): "200gbase-x-qsfp56",
-    ("qsfp112", 400): "400gbase-x-qsfp112",
-    ("qsfp-dd", 100): "100gbase-x-qsfpdd",
-    ("qsfp-dd", 200): "200gbase-x-qsfpdd",
-    ("qsfp-dd", 400): "400gbase-x-qsfpdd",
-    ("qsfp-dd", 800): "800gbase-x-qsfpdd",
-    ("osfp", 400): "400gbase-x-osfp",
-    ("osfp", 800): "800gbase-x-osfp",
-}
-"""Ethernet interface types by cage and link rate [Gb/s]; osfp stands for all its variants."""
-RATE_TYPES = {
-    **{1: "1000base-t", 10: "10gbase-x-sfpp", 25: "25gbase-x-sfp28", 40: "40gbase-x-qsfpp", 50: "50gbase-x-sfp56"},
-    **{100: "100gbase-x-qsfp28", 200: "200gbase-x-qsfp56", 400: "400gbase-x-osfp", 800: "800gbase-x-osfp"},
-}
-"""Ethernet interface types by link rate alone, with the usual cage."""
 OSFP = "osfp"
 OTHER = "other"
+INLET = "iec-60320-"
+"""Beginning of the types of power ports; the inlet of a power supply follows."""
 KBPS = 1_000_000
 """kbit/s per Gb/s, for interface speeds."""
 GENERIC = "Generic"
@@ -86,6 +66,8 @@ MOST_LETTERS = 100
 ROLE_COLORS = {"server": "2196f3", "leaf": "4caf50", "spine": "ff9800", "core": "f44336"}
 OTHER_COLOR = "9e9e9e"
 
+Table = tuple[tuple[str, ...], Iterable[tuple[object, ...]]]
+"""Names of columns, and rows."""
 CABLE_COLUMNS = (
     *("side_a_device", "side_a_type", "side_a_name", "side_b_device", "side_b_type", "side_b_name"),
     *("type", "status", "label", "color", "length", "length_unit", "description"),
@@ -104,15 +86,26 @@ class _Model(NamedTuple):
 
 def write(wiring: Wiring, out: Path, progress: Progress) -> None:
     """Write the cables to `out`, and a file next to it for each object of `ORDER`."""
+    tables = list_tables(wiring, progress)
+    for name in ORDER:
+        if name not in FLOOR or wiring.places is not None:
+            _write(out.parent / BESIDE.format(stem=out.stem, name=name), *tables[name])
+    _write(out, *tables[CABLES])
+
+
+def list_tables(wiring: Wiring, progress: Progress) -> dict[str, Table]:
+    """Return the tables of a wiring by name, cables last; what is not known is an empty text."""
     models = [_model(kind) for kind in wiring.kinds]
     used = np.unique(np.concatenate((wiring.a_device, wiring.b_device)))
     kinds = sorted({models[number] for number in np.unique(wiring.kind_numbers[used])})
-    tables: dict[str, tuple[tuple[str, ...], Iterable[tuple[object, ...]]]] = {
+    module_types = {_module_type(module) for kind in wiring.used for module in _modules_of(kind) if module}
+    makers = {model.manufacturer for model in kinds} | {maker for maker, *_ in module_types}
+    return {
         "sites": (("name", "slug", "status"), [(wiring.site, wiring.site, PLANNED)]),
         "locations": (("site", "name", "slug", "status"), [(wiring.site, LOCATION, LOCATION, PLANNED)]),
         "manufacturers": (
             ("name", "slug"),
-            [(name, _slug(name)) for name in sorted({model.manufacturer for model in kinds})],
+            [(name, _slug(name)) for name in sorted(makers)],
         ),
         "device-roles": (
             ("name", "slug", "color", "vm_role"),
@@ -134,13 +127,18 @@ def write(wiring: Wiring, out: Path, progress: Progress) -> None:
             _devices(wiring, models, used.tolist()),
         ),
         "interfaces": (("device", "name", "type", "speed", "description"), _interfaces(wiring)),
+        "power-ports": (
+            ("device", "name", "type", "maximum_draw", "allocated_draw"),
+            _power_ports(wiring, used.tolist()),
+        ),
+        "module-types": (("manufacturer", "model", "part_number"), sorted(module_types)),
+        "module-bays": (("device", "name"), (row[:2] for row in _modules(wiring))),
+        "modules": (
+            ("device", "module_bay", "manufacturer", "module_type", "status"),
+            ((*row, PLANNED) for row in _modules(wiring)),
+        ),
+        CABLES: (CABLE_COLUMNS, _cables(wiring, progress)),
     }
-    for name in ORDER:
-        columns, rows = tables[name]
-        if name in FLOOR and wiring.places is None:
-            continue
-        _write(out.parent / BESIDE.format(stem=out.stem, name=name), columns, rows)
-    _write(out, CABLE_COLUMNS, _cables(wiring, progress))
 
 
 def _write(path: Path, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
@@ -165,10 +163,17 @@ def _model(kind: DeviceKind) -> _Model:
     height = f"{float(kind.height_u.value):g}" if kind.height_u else "0"
     if identity is None:
         return _Model(GENERIC, word[:MOST_LETTERS], _slug(word), "", height, role)
+    name, part = identity.name[:MOST_LETTERS], _part_number(identity)
+    return _Model(_maker(identity), name, _slug(identity.id), part, height, role)
+
+
+def _maker(identity: Identity) -> str:
     maker = identity.vendor or GENERIC
-    maker = GENERIC if maker == GENERIC.lower() else maker
-    part = (identity.part_number or "")[:MOST_LETTERS]
-    return _Model(maker[:MOST_LETTERS], identity.name[:MOST_LETTERS], _slug(identity.id), part, height, role)
+    return GENERIC if maker == GENERIC.lower() else maker[:MOST_LETTERS]
+
+
+def _part_number(identity: Identity) -> str:
+    return (identity.part_number or "")[:MOST_LETTERS]
 
 
 def _slug(name: str) -> str:
@@ -184,7 +189,7 @@ def _racks(wiring: Wiring) -> Iterator[tuple[object, ...]]:
     sizes = [round(size.value) if size else "" for size in outer]
     unit = OUTER_UNIT if any(sizes) else ""
     for rack in range(1, wiring.places.racks + 1):
-        yield wiring.site, LOCATION, rack, PLANNED, RACK_WIDTH_IN, wiring.places.rack_units, *sizes, unit
+        yield wiring.site, LOCATION, str(rack), PLANNED, RACK_WIDTH_IN, wiring.places.rack_units, *sizes, unit
 
 
 def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterator[tuple[object, ...]]:
@@ -207,30 +212,69 @@ def _devices(wiring: Wiring, models: list[_Model], devices: list[int]) -> Iterat
 
 
 def _interfaces(wiring: Wiring) -> Iterator[tuple[object, ...]]:
-    cable_type = np.concatenate((wiring.cable_type, wiring.cable_type)).astype(np.int64)
-    end = np.repeat(np.array([0, 1]), len(wiring))
-    device = np.concatenate((wiring.a_device, wiring.b_device))
-    port = np.concatenate((wiring.a_port, wiring.b_port))
-    cage = np.concatenate((wiring.a_cage, wiring.b_cage))
-    lane = np.concatenate((wiring.a_lane, wiring.b_lane))
-    known = []
+    sides = []
     for kind in wiring.cable_types:
-        ends = (kind.medium.lower, kind.medium.upper) if kind.medium else (None, None)
-        names = (module.identity.part_number or module.identity.name if module else "" for module in ends)
-        # Type, speed and module of the ports at each end.
-        known.append(
-            [(_type(kind, module), kind.rate_gbps * KBPS, name) for module, name in zip(ends, names, strict=True)]
-        )
+        modules, speed = _modules_of(kind), kind.rate_gbps * KBPS
+        parts = [module.identity.part_number or module.identity.name if module else "" for module in modules]
+        sides.append([(_type(kind, module), speed, part) for module, part in zip(modules, parts, strict=True)])
+    for device, port, _, kind_number, end in _ports(wiring):
+        yield (wiring.names[device], wiring.ports[port], *sides[kind_number][end])
+
+
+def _modules(wiring: Wiring) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the modules of all cages: device, bay, manufacturer and model.
+
+    A bay has the name of the first port of its cage; the cages of each fabric of a machine are numbered from 0.
+    """
+    sides = [[_module_type(module) if module else None for module in _modules_of(kind)] for kind in wiring.cable_types]
+    seen = set[tuple[int, str, int]]()
+    for device, port, cage, kind, end in _ports(wiring):
+        module_type, place = sides[kind][end], (device, wiring.cable_types[kind].fabric, cage)
+        if module_type and place not in seen:
+            seen.add(place)
+            yield (wiring.names[device], wiring.ports[port], *module_type[:2])
+
+
+def _modules_of(cable_type: CableType) -> tuple[Module | None, Module | None]:
+    return (cable_type.medium.lower, cable_type.medium.upper) if cable_type.medium else (None, None)
+
+
+def _module_type(module: Module) -> tuple[str, str, str]:
+    """Return manufacturer, model and part number."""
+    return _maker(module.identity), module.identity.name[:MOST_LETTERS], _part_number(module.identity)
+
+
+def _ports(wiring: Wiring) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield the ports with a cable by device, cage and lane: device, port, cage, type of cable, and end (0 or 1)."""
+    device, port, cage, lane = (
+        np.concatenate((getattr(wiring, f"a_{name}"), getattr(wiring, f"b_{name}")))
+        for name in ("device", "port", "cage", "lane")
+    )
+    cable_type = np.concatenate((wiring.cable_type, wiring.cable_type))
     for row in np.lexsort((lane, cage, device)).tolist():
-        yield (wiring.names[device[row]], wiring.ports[port[row]], *known[cable_type[row]][end[row]])
+        yield int(device[row]), int(port[row]), int(cage[row]), int(cable_type[row]), int(row >= len(wiring))
+
+
+def _power_ports(wiring: Wiring, devices: Iterable[int]) -> Iterator[tuple[object, ...]]:
+    """Yield the power supplies of devices, with the draw of each [W]: at most, if only those needed work, and usual."""
+    for device in devices:
+        kind = wiring.kind_of(device)
+        if kind.supplies is None or kind.power_w is None:
+            continue
+        pieces = int(kind.supplies.pieces.value)
+        needed = kind.supplies.needed or kind.supplies.pieces
+        draws = (ceil(kind.power_w.value / needed.value), ceil(kind.power_w.value / pieces))
+        for number in range(pieces):
+            yield (wiring.names[device], f"psu{number + 1}", f"{INLET}{kind.supplies.inlet}", *draws)
 
 
 def _type(cable_type: CableType, module: Module | None) -> str:
-    rate = cable_type.rate_gbps
+    types: dict[str, dict[str, str]] = read_data(DATA)["interfaces"]
+    rate = str(cable_type.rate_gbps)
     if cable_type.protocol == INFINIBAND:
-        return INFINIBAND_TYPES.get(rate, OTHER)
-    cage = OSFP if module and module.cage.startswith(OSFP) else module.cage if module else None
-    return CAGE_TYPES.get((cage or "", rate)) or RATE_TYPES.get(rate, OTHER)
+        return types[INFINIBAND].get(rate, OTHER)
+    cage = OSFP if module and module.cage.startswith(OSFP) else module.cage if module else ""
+    return types.get(cage, {}).get(rate) or types["any"].get(rate, OTHER)
 
 
 def _cables(wiring: Wiring, progress: Progress) -> Iterator[tuple[object, ...]]:

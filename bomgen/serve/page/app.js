@@ -36,7 +36,7 @@ const asFile = (text) => text.replaceAll("\n", plan.end);
 const page = {
   get request() { return { path: plan.path, text: asFile(editor.text) }; },
   get name() { return stem(plan.path); },
-  tell, report, load, beginPlan, newPath: NEW,
+  tell, report, load, beginPlan, store, stored, newPath: NEW,
   importBill: () => importDialog(page),
   setText(text) { editor.text = text; edited(); },
   /** Begin with the plan of an inquiry. */

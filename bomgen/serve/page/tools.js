@@ -201,10 +201,21 @@ const listed = (problems, steps, again) => make("ul", {}, ...problems.map((each)
   ...each.questions.flatMap(({ key, choices }) => choices.map(({ value, label }) => button(word("instead", label), () => again(withAnswers(steps, { [key]: value }))))))));
 
 const MOST_NAMED = 10; // rows of a price list
+const PART_OF = "part."; // begins the answers that are kept: what an unknown number of a list is
+const ANSWERED = "bomgen-parts", MOST_ANSWERED = 500;
+
+/** The parts that were chosen for numbers of any list. */
+function chosenParts(page, steps) {
+  const chosen = Object.entries(answersOf(steps)).filter(([key]) => key.startsWith(PART_OF));
+  const parts = { ...JSON.parse(page.stored(ANSWERED) ?? "{}"), ...Object.fromEntries(chosen) };
+  const kept = Object.fromEntries(Object.entries(parts).slice(-MOST_ANSWERED));
+  if (chosen.length) page.store(ANSWERED, JSON.stringify(kept));
+  return kept;
+}
 
 async function takePrices(page, place, dropped, steps) {
   const again = (more) => takePrices(page, place, dropped, more);
-  const found = await long(page, place, "prices", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
+  const found = await long(page, place, "prices", { ...dropped, answers: { ...chosenParts(page, steps), ...answersOf(steps) } }, goBack(steps, again));
   if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const content = [listed(found.problems, steps, again)];

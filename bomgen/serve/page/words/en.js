@@ -48,6 +48,7 @@ export default {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to finish", requests: "Requests per minute",
     mfu: "Model FLOPs utilisation (MFU)", precision: "Precision", prompt: "Tokens in a prompt", output: "Tokens in an answer", method: "Method",
     steps: "Steps", prompts: "Prompts in a step", responses: "Responses to a prompt", response: "Tokens in a response", flops: "Computing power, such as 1000 PFLOPS", sparsity: "Dense or sparse figures",
+    "later-servers": "Servers after a second phase", "later-date": "Date of the second phase",
     "spare-servers": "Spare servers", "spare-replicas": "Spare replicas, for failures",
     ttft: "Time to first token, such as 1 s", tpot: "Time per output token, such as 40 ms",
     gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "Number of GPU servers",

@@ -48,6 +48,7 @@ export default {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "完成天数", requests: "每分钟请求数",
     mfu: "模型算力利用率（MFU）", precision: "精度", prompt: "每个提示的 token 数", output: "每个回答的 token 数", method: "方法",
     steps: "步数", prompts: "每步提示数", responses: "每个提示的回答数", response: "每个回答的 token 数", flops: "算力，例如 1000 PFLOPS", sparsity: "稠密或稀疏算力",
+    "later-servers": "二期后的服务器总数", "later-date": "二期日期",
     "spare-servers": "备用服务器", "spare-replicas": "备用副本（用于故障）",
     ttft: "首 token 时延（TTFT），如 1 s", tpot: "每 token 时延（TPOT），如 40 ms",
     gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量",
