@@ -189,7 +189,14 @@ DEFAULT_FOLDER = "dist"
     default=DEFAULT_FOLDER,
     callback=named_path,
 )
-@option("-f --formats LIST", "Formats to write; see below.", "documents", default=",".join(DEFAULT_DOCUMENTS))
+@option(
+    "-f --formats LIST",
+    "Formats to write; see below; repeatable.",
+    "documents",
+    default=(",".join(DEFAULT_DOCUMENTS),),
+    multiple=True,
+    callback=lambda _, __, lists: ",".join(lists),
+)
 @option(
     "--template templates FILE",
     "Also render a template: a file NAME.j2, or the name of a built-in one; repeatable.",

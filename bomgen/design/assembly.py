@@ -20,7 +20,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, first_given, formula, product, sum_of
-from bomgen.fabric.clos.occupancy import Occupancy, count_islands
+from bomgen.fabric.occupancy import Occupancy, count_islands
 from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
 from bomgen.fabric.types import SERVER, SERVER_LEAF, Fabric, Tier
 from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, rules

@@ -17,8 +17,7 @@ from bomgen.core.document import Cell, Column, Path, Table, row_of
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.money import compared_alternatives
 from bomgen.documents.chapters.sizing import load_points
-from bomgen.documents.chapters.writer import SITE, Writer
-from bomgen.documents.tables import columns_of, make_table
+from bomgen.documents.tables import SITE, Writer, columns_of, make_table
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.elevations import Elevations
 from bomgen.results.what_if import money_of_run, purchase_of_gpus, sensitivity

@@ -36,8 +36,7 @@ from bomgen.core.language import Language
 from bomgen.core.provenance import json_value, quotient
 from bomgen.core.units import ANY_AMOUNT, Totals, minor_unit, rounded
 from bomgen.design.assembly import BuiltFabric
-from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.tables import columns_of, make_table, section_of
+from bomgen.documents.tables import Writer, columns_of, make_table, section_of
 from bomgen.plan.types import ROLES, Plan
 from bomgen.pricing.bill_line import CATEGORIES, cluster_path
 from bomgen.pricing.quote import confidence

@@ -12,9 +12,8 @@ from bomgen.core.document import MORE, Cell, Column, Path, Row, Table, row_at, r
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.contents import describe_cluster
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import difference
-from bomgen.documents.tables import columns_of, headline_total, make_table
+from bomgen.documents.tables import Writer, columns_of, headline_total, make_table
 from bomgen.plan.types import Plan, Targets
 from bomgen.pricing.quote import is_total
 from bomgen.results.result import Report

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, least, step
-from bomgen.fabric.clos.occupancy import Kinds
-from bomgen.fabric.requirements import group_thousands, servers_among
+from bomgen.fabric.occupancy import Kinds, group_thousands, servers_among
 from bomgen.fabric.types import Demand
 
 SHARES = 4

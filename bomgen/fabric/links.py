@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.core.provenance import require
-from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, leaves_of_pods
+from bomgen.fabric.occupancy import LeafGroup, Occupancy, leaves_of_pods
 from bomgen.fabric.types import SERVER, SERVER_LEAF, Fabric, topology
 
 Column = NDArray[np.int64]

@@ -8,8 +8,8 @@ from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
+from bomgen.catalog.part_records import LINE_CARDS
 from bomgen.catalog.parts import Chassis, Identity, PortGroup, Switch
-from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import message
 from bomgen.core.provenance import (

@@ -229,11 +229,13 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Incomp
         return Incompatibility("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
     if not links_per_engine(module, rate, rules):
         return _rate_reason(module, rate)
-    carried = (
-        1 if _slows_down(module, cage, rate, rules) else module.ports.value * links_per_engine(module, rate, rules)
-    )
-    if cage.form != ANY and carried > cage.links and links_per_engine(module, rate, rules) > 1:
-        return _rate_reason(module, rate)
+    legs = links_per_engine(module, rate, rules)
+    carried = 1 if _slows_down(module, cage, rate, rules) else module.ports.value * legs
+    if cage.form != ANY and carried > cage.links and legs > 1:
+        # A cage with fewer links than the module has leaves receptacles of it empty.
+        if cage.links % legs:
+            return _rate_reason(module, rate)
+        carried = cage.links
     if cage.form != ANY and carried != cage.links:
         message = f"{name} carries {carried} links, but a cage of the {cage.device} ({cage.name}) carries {cage.links}"
         return Incompatibility("ports", message)

@@ -294,6 +294,10 @@ class _PartCounter:
             count, machines = ports_of_machines(each.pieces, each.ports), ((each.pieces, each.ports),)
             span = Span(cage, upper, rate, Fraction(wanted.length_m.value), over_panels=bool(wanted.panels))
             found = self._medium_of_hosts(each, wanted, span, links.kind)
+            if found is None and rate.value < links.rate_gbps.value:
+                # Slower links may break out a cage further than those of the fabric.
+                span = span._replace(upper=self._cage(links.ends[1], rate))
+                found = self._medium_of_hosts(each, wanted, span, links.kind)
             found, far = found and without_fixed_modules(found, cage, upper), None
             if found and found.lower and not each.modules_offered:
                 far = FarModules(each.name, found.lower, machine_modules(machines, found.lower.ports))
@@ -523,7 +527,7 @@ class _PartCounter:
             self._problem(spec, "warning", text, "no-part-known", links.kind)
         elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
             self._problem(spec, "warning", self._real_cable(links, cable, group, upper, spec), "generic", links.kind)
-        elif cable.identity.generic and cable.links.value > 1:
+        elif cable.identity.generic and cable.links.value > 1 and any(end.identity.generic for end in used.values()):
             text = message("generic-fan-out", part=cable.identity.id, links=cable.links.value)
             self._problem(spec, "warning", text, "generic", links.kind)
         elif cable.identity.availability != AVAILABLE:

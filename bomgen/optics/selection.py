@@ -106,13 +106,17 @@ def _fitting_modules(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:
     rates = [rate * cage.links]
     if cage.device == SERVER and cage.links == 1:
         rates.append(rate * rules.splitter.legs)
+    elif cage.links >= rules.breakout.legs:
+        rates.append(rate * cage.links * rules.receptacles)
     found = {module.identity.id: module for plug in plugs for gbps in rates for module in parts.modules(plug, gbps)}
     spend(OF_PART_LOOKUP * len(found))
     wanted = (module for module in found.values() if not module.identity.generic or module.cage != ANY)
-    return sorted(
+    fitting = sorted(
         (module for module in wanted if module_reason(module, cage, rate, rules) is None),
         key=lambda module: _module_preference(module, cage, parts),
     )
+    # Those that fill the cage come before those of which receptacles stay empty.
+    return fitting if cage.device == SERVER else sorted(fitting, key=lambda module: module.rate_gbps.value > rates[0])
 
 
 def candidates(cage: Cage, rate: int, parts: PartsLookup) -> list[Module]:

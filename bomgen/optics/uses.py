@@ -27,7 +27,7 @@ from bomgen.core.provenance import (
     require,
     sum_of,
 )
-from bomgen.fabric.clos.occupancy import Leaf, Occupancy, count_alike_leaves
+from bomgen.fabric.occupancy import Leaf, Occupancy, count_alike_leaves
 from bomgen.fabric.types import Links
 from bomgen.optics.cages import LeafShares, PortMap, Socket, TooFewCages, count_cables, count_pieces, may_share
 from bomgen.optics.compatibility import (

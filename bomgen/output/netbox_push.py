@@ -13,6 +13,7 @@ import re
 import ssl
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -31,8 +32,8 @@ Key = tuple[str, ...]
 
 TAG = "bomgen-"
 """Beginning of the tag of a plan; the name of its site follows."""
-AT_ONCE = 250
-"""Objects per request, which NetBox writes all or none of."""
+AT_ONCE, CONNECTIONS = 100, 4
+"""Objects per request, which NetBox writes all or none of, and requests at a time, as many as NetBox usually serves."""
 PAGE = 1000
 """Objects per page, the most that NetBox gives by default."""
 TIMEOUT_S = 300
@@ -116,11 +117,12 @@ class Server:
 
     def write(self, method: str, path: str, objects: Sequence[Fields]) -> list[Fields]:
         """Create (POST), change (PATCH) or delete (DELETE) objects; return those created or changed, in their order."""
-        written = list[Fields]()
-        for start in range(0, len(objects), AT_ONCE):
-            written += self._ask(method, path, {}, objects[start : start + AT_ONCE]) or ()
-            self._has_written = True
-        return written
+        parts = [objects[start : start + AT_ONCE] for start in range(0, len(objects), AT_ONCE)]
+        pool = ThreadPoolExecutor(CONNECTIONS)
+        try:
+            return [thing for part in pool.map(partial(self._ask, method, path, {}), parts) for thing in part or ()]
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _ask(self, method: str, path: str, query: Mapping[str, object], content: object = None) -> Any:
         connection = self._connect()
@@ -146,6 +148,7 @@ class Server:
             reason = f"answers {status} with {form} instead of JSON; give the address of a NetBox"
             raise self._error(reason) from None
         if status < HTTPStatus.BAD_REQUEST:
+            self._has_written |= method != "GET"
             return data
         if status == HTTPStatus.CONFLICT:
             raise _InUse

@@ -191,10 +191,10 @@ class DocumentInputs:
     @cached_property
     def quote(self) -> Document:
         """Return the quote, written from the customer's record only."""
-        from bomgen.documents.chapters.writer import Writer
         from bomgen.documents.customer_quote.contents import quote_document
         from bomgen.documents.customer_quote.expansion import expansion_quote
         from bomgen.documents.customer_quote.record import customer_quote
+        from bomgen.documents.tables import Writer
 
         report_stage("quote")
         writer, growth = Writer(self.report, self.language), self.report.growth

@@ -15,8 +15,8 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, floor_div, formula, minimum, product, sum_of
 from bomgen.fabric.clos.build import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.clos.shape import search_figures
+from bomgen.fabric.occupancy import combine_planes, demand_of_one_plane
 from bomgen.fabric.ports import limit_to_lanes, sum_of_ports
-from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import SERVER_LEAF, Demand, DirectDemand, Fabric, build_fabric, link_kinds
 from bomgen.optics.compatibility import RJ45
 from bomgen.plan.types import COMPUTE, IN_BAND, OUT_OF_BAND, STORAGE, Cluster, FabricPlan, Hosts, Plan, UsualNic
@@ -436,7 +436,8 @@ def build_direct(fabric: FabricPlan, cluster: Cluster, nodes: Figure, attached: 
     Raises Infeasible when there is none, or its links are faster than their ends, and PlanErrors without a rate.
     """
     gpu = cluster.gpu
-    rate = fabric.link_gbps or (attached.port_gbps if attached else gpu.pod_link_gbps)
+    stated = (fabric.links[kind.name].rate_gbps for kind in fabric.declared.link_kinds if kind.name in fabric.links)
+    rate = next(filter(None, stated), fabric.link_gbps) or (attached.port_gbps if attached else gpu.pod_link_gbps)
     if rate is None:
         message = f"the link rate of the {fabric.topology.value} is unknown; set `link:`, for example 400G"
         raise refusal(fabric, message, "unknown-rate")

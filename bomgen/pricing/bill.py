@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.identity import CORDS, RAILS, identity, slug
+from bomgen.catalog.part_records import CARDS
 from bomgen.catalog.parts import FABRIC, YEAR, Identity, Requirement
-from bomgen.catalog.switch_records import CARDS
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula, product, sum_of

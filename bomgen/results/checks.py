@@ -13,8 +13,8 @@ from itertools import pairwise, permutations, product
 from math import ceil
 from typing import Literal, NamedTuple
 
+from bomgen.catalog.part_records import LINE_CARDS
 from bomgen.catalog.parts import PortGroup, Switch
-from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.diagnostics import Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure

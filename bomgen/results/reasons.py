@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from bomgen.catalog import part_records, switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.files import Record, built_in, cache_one
+from bomgen.catalog.part_records import LINE_CARDS
 from bomgen.catalog.parts import Identity, Server, Switch
-from bomgen.catalog.switch_records import LINE_CARDS
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.language import Language, describe_formula
 from bomgen.core.messages import ENGLISH, Message, message
@@ -19,8 +19,8 @@ from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.clos.shape import ClosShape, divisors
 from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
+from bomgen.fabric.occupancy import demand_of_one_plane
 from bomgen.fabric.ports import CardUse, FittedTier
-from bomgen.fabric.requirements import demand_of_one_plane
 from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words
 from bomgen.optics.compatibility import MediumOption, metres
 from bomgen.optics.uses import Chosen
@@ -606,7 +606,7 @@ def _switches_alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
             continue
         try:
             record = asked.report.catalog.find("switch", id)
-            other = _built_in_switch(id) if record.built_in else switch_records.switch(record)
+            other = _built_in_switch(id) if record.built_in else part_records.switch(record)
         except PlanErrors:
             continue
         if other.protocol == switch.protocol and max(group.port_gbps.value for group in other.groups) == rate:
@@ -616,7 +616,7 @@ def _switches_alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
 @cache_one
 def _built_in_switch(id: str) -> Switch:
     """Return a switch to compare with; there are many, and the designs with them are not part of the result."""
-    return switch_records.switch(built_in("switch", id))
+    return part_records.switch(built_in("switch", id))
 
 
 def _with_switch(plan: FabricPlan, tier: Tier, switch: Switch) -> FabricPlan:

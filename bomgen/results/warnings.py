@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import wraps
 from math import ceil
 
-from bomgen.catalog.switch_records import CARDS
+from bomgen.catalog.part_records import CARDS
 from bomgen.core.diagnostics import Infeasible, Problem
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Given, first_given

@@ -20,7 +20,7 @@ from bomgen.core.messages import ENGLISH, Message, message, read_language
 from bomgen.core.provenance import Figure, constant, floor_div, formula, quotient
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric, Design, parts_lookup, rebuild_fabric
-from bomgen.fabric.clos.occupancy import Occupancy
+from bomgen.fabric.occupancy import Occupancy
 from bomgen.fabric.types import Fabric
 from bomgen.optics.compatibility import (
     LinkChoice,

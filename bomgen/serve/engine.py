@@ -27,10 +27,9 @@ from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Se
 from bomgen.core.language import Language
 from bomgen.core.messages import message
 from bomgen.documents.chapters.contents import headline
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
-from bomgen.documents.tables import headline_total
+from bomgen.documents.tables import Writer, headline_total
 from bomgen.output.markdown_html import html
 from bomgen.output.price_lists import PRICE_LISTS, margin_document, written
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
@@ -41,7 +40,15 @@ from bomgen.results.warnings import INFINIBAND
 from bomgen.serve.calls import Data, Refused, Request, Workspace, language_of, open_design, pack, plan_of, problems_data
 from bomgen.workflow.catalog_listing import part_descriptions
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import check_plan, compute_fabric, list_cables, list_unpriced_parts, margin_of, work_out
+from bomgen.workflow.pipeline import (
+    check_plan,
+    compute_fabric,
+    list_cables,
+    list_unpriced_parts,
+    margin_of,
+    select_phase,
+    work_out,
+)
 from bomgen.workflow.plan_files import PlanFile
 
 Step = str | None
@@ -426,6 +433,8 @@ READERS: Mapping[str, Sequence[str]] = {
     "installer": ("install.html", "wiring-xlsx", "wiring-csv"),
 }
 """Who a file is for, first the customer, so that a quote is not sent with the report of the engineer."""
+OF_PHASE = (("customer", "quote.pdf"), ("customer", "quote.xlsx"), ("installer", "wiring-xlsx"))
+"""The files of each phase of a plan, behind its name."""
 PROGRAMS = "programs"
 """The reader of all other files."""
 ADDRESSED = ("customer", "vendor", "date")
@@ -439,8 +448,9 @@ def download(workspace: Workspace, request: Request) -> Data:
 
     Raises PlanErrors, and Refused for an unknown format and one that cannot hold this result.
     """
-    form = request["format"]
+    phase, _, form = request["format"].rpartition("/")
     report = work_out(plan_of(workspace, request))
+    report = select_phase(report, phase) if phase else report
     try:
         if form.startswith(WIRING):
             files = wiring_files(report, form.removeprefix(WIRING))
@@ -453,6 +463,7 @@ def download(workspace: Workspace, request: Request) -> Data:
         raise Refused(str(error)) from None
     if len(files) == 1:
         [(name, content)] = files.items()
+        name = name if name.startswith(report.plan.name) or not phase else f"{report.plan.name}-{name}"
     else:
         name, content = f"{report.plan.name}-{form.rpartition('.')[2]}.zip", archive(files)
     kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
@@ -462,8 +473,8 @@ def download(workspace: Workspace, request: Request) -> Data:
 def formats(workspace: Workspace, request: Request) -> Data:
     """Return the files that a plan can have, each with its description, by reader.
 
-    A file of `bomgen build` has its name, one of `bomgen wiring` its format. `missing` has what a customer needs and
-    the quote does not say. Raises PlanErrors for an invalid plan.
+    A file of `bomgen build` has its name, one of `bomgen wiring` its format, one of a phase the name of that before it.
+    `missing` has what a customer needs and the quote does not say. Raises PlanErrors for an invalid plan.
     """
     report = work_out(plan_of(workspace, request))
     offered = [(file, form) for form in DOCUMENTS.names if _can_have(report, form) for file in DOCUMENTS.files(form)]
@@ -471,6 +482,11 @@ def formats(workspace: Workspace, request: Request) -> Data:
     about |= {WIRING + name: text for name, text in WIRINGS.described() if _can_have(report, WIRING + name)}
     read = {reader: [file for file in files if file in about] for reader, files in READERS.items()}
     read[PROGRAMS] = [file for file in about if all(file not in files for files in READERS.values())]
+    for phase in report.plan.phases:
+        for reader, file in OF_PHASE:
+            if file in about:
+                read[reader].append(f"{phase.name}/{file}")
+                about[read[reader][-1]] = about[file]
     quote = report.plan.quote
     listed = {reader: [{"format": file, "about": about[file]} for file in files] for reader, files in read.items()}
     return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache, partial
 from itertools import islice, takewhile
 from math import ceil, inf, lcm
@@ -124,11 +125,12 @@ def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Mapping[str, At
     server, with_cards = plan.cluster.server, plan.cluster.with_cards
     if with_cards is None or server is None or sized.servers is None or given_gpus(plan.cluster) is not None:
         return plan, attached, sized
-    servers, usual = int(sized.servers.value), int(server.gpus.value)
-    required = sized.gpus_required
+    servers, usual, required = int(sized.servers.value), int(server.gpus.value), sized.gpus_required
+    if required and server.gpu_slots:
+        servers = min(servers, ceil(Fraction(required.value, server.gpu_slots.value)))
     least = ceil(required.value / servers) if required else (servers - 1) * usual // servers + 1
     why = message("cards-of-server-why", servers=servers)
-    for cards in range(least, usual):
+    for cards in range(least, max(usual, least + 1)):
         each = Figure(cards, "GPUs", Assumed(message("cards-of-server"), why, (), "high", chosen=True))
         filled = plan._replace(cluster=plan.cluster._replace(server=with_cards(each)))
         with suppress(Infeasible, PlanErrors):

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bomgen.catalog import part_records, switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.cross_checks import contradictions, cross_check, numbers_in_conflict, records_by_number
 from bomgen.catalog.files import (
     ANY_LENGTH,
@@ -23,9 +23,8 @@ from bomgen.catalog.files import (
     UnknownPart,
     named_length,
 )
-from bomgen.catalog.identity import identity
+from bomgen.catalog.identity import identity, search
 from bomgen.catalog.part_file_checks import UNVERIFIED, number_sources, plausible_ranges
-from bomgen.catalog.search import search
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend
@@ -457,7 +456,7 @@ _READERS: Mapping[str, Callable[[Record, Catalog], Any]] = {
     "gpu": lambda record, _: part_records.gpu(record),
     "server": lambda record, _: part_records.server(record),
     "nic": lambda record, _: part_records.nic(record),
-    "switch": lambda record, _: switch_records.switch(record),
+    "switch": lambda record, _: part_records.switch(record),
     "transceiver": part_records.module,
     "cable": part_records.cable,
     "appliance": lambda record, _: part_records.appliance(record),

@@ -427,7 +427,7 @@ def work_out(plan: PlanFile | Inputs, settings: Sequence[str] = (), templates: S
         reports = tuple(result for result, _ in variants)
         beside = zip(report.plan.quote.alternatives, reports, strict=True)
         noted = [problem for asked, result in beside for problem in problems_of(asked, result.problems)]
-        for phase, result in zip(report.plan.phases, phases, strict=True):
+        for phase, result in zip(report.plan.phases if phases else (), phases, strict=True):
             noted += problems_of(phase, warnings_of(phase, result.problems, (*report.problems, *noted)))
         read = (*report.inputs, *of_picture, *of_templates, *(input for result in reports for input in result.inputs))
         whole = report._replace(
@@ -467,6 +467,7 @@ def work_out_around(
     from bomgen.cabling.matching import match_devices
     from bomgen.cabling.recabling import list_moved_machines
 
+    inputs = inputs._replace(phases=() if today else inputs.phases)  # a plan grows from another by all its phases
     report, moved = work(inputs), list[Problem]()
     if not any(is_laid_out(existing) for existing in today.values()):
         return report
@@ -552,7 +553,10 @@ def _work_out_sequence(
             report = work_out_around(varied_inputs, today, True, lambda inputs: build_report(inputs)[0])
         except PlanErrors as errors:
             raise PlanErrors(problems_of(phase, errors.problems)) from None
-        reports.append(report._replace(growth=Growth(today, count_moves(today, report))) if today else report)
+        moves = None
+        with suppress(PlanErrors):  # the cables cannot be listed one by one
+            moves = count_moves(today, report)
+        reports.append(report._replace(growth=Growth(today, moves) if today else None))
         bought += report.bill.lines
     return tuple(reports)
 
@@ -581,7 +585,7 @@ def count_moves(
 ) -> Moves | None:
     """Return the cables that move from the installed clusters to those of a report; None if there are too many to list.
 
-    `renamed` are the new names of fabrics by cluster. Raises PlanErrors and BrokenResult as `list_cables`.
+    `renamed` are the new names of fabrics by cluster. Raises PlanErrors and BrokenResult as `list_cables`, and TooMuch.
     """
     from bomgen.cabling.recabling import MOST_CABLES, compare_wirings, sum_moves
 
@@ -589,6 +593,7 @@ def count_moves(
     designs = [cluster.design for cluster in (*today.values(), *clusters.values())]
     if any(count_links(design) > MOST_CABLES for design in designs):
         return None
+    spend(sum(map(count_links, designs)))
     return sum_moves(
         {
             name: compare_wirings(
@@ -712,11 +717,11 @@ def _record_network(report: Report, today: Report | None) -> Installed:
     from bomgen.cabling.recabling import record_network
     from bomgen.output.wiring.columns import list_labels
 
-    planned = list_cables(report._replace(plan=report.plan._replace(installed=None)))
+    planned = list_cables(report._replace(plan=report.plan._replace(installed=None), phases=()))
     if planned.over_panels:
         return Installed((), {})
     network = planned
-    if today or report.plan.installed:
+    if today or report.plan.installed or report.phases:
         network = list_cables(report, today=list_cables(today) if today else None)
     return record_network(planned, network, list_labels(network))
 
@@ -792,6 +797,8 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 
+    if report.phases and today is None:  # the whole is what its phases leave
+        return replace(list_cables(report.phases[-1], fabrics), changes=None)
     report_stage("cables")
     with _limited(report.plan.mark, f"more than {MAX_STEPS} cables; a list can have at most that many"):
         spend(count_links(report.design))

@@ -302,7 +302,7 @@ def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Off
 
 def _sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
     """Yield each GPU that is sold with a server that has it: its default server, if a maker sells that."""
-    for gpu in Catalog().all("gpu"):
+    for gpu in catalog.all("gpu"):
         if not gpu.value(NEW_FORMAT) or identity(gpu).availability != AVAILABLE:
             continue
         default = catalog.default_server(gpu.id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
@@ -149,7 +149,7 @@ def list_extras(scope: Scope, servers: Servers) -> list[tuple[Plan, int]]:
         for ports in USUAL_PORTS if scope.role != COMPUTE and servers.number else (servers.nics,):
             more = links - servers.number * ports
             plan_ports: Plan = {"ports_per_server": ports} if scope.role != COMPUTE else {}
-            if more > 0 and (hosts := _listed_hosts(scope, range(more, max(more - idle, 0) - 1, -1))):
+            if more > 0 and (hosts := _listed_hosts(scope, range(max(more - idle, 0), more + 1))):
                 extras.append(({"hosts": hosts, **plan_ports}, 0))
                 listed = True
             elif more > 0:
@@ -223,15 +223,15 @@ def _far_ends(line: SentLine) -> CableEnd | None:
     return cable.b if cable.medium != "fibre" and cable.b and cable.b.ends > 1 else None
 
 
-def _listed_hosts(scope: Scope, ports: Iterable[int]) -> list[Plan]:
-    """Return the bill's hosts other than servers, with port numbers that add up to one of `ports`; empty if none do."""
+def _listed_hosts(scope: Scope, ports: range) -> list[Plan]:
+    """Return the bill's hosts other than servers, with ports that add up to the most of `ports`; empty if none do."""
     lines = [line for line in scope.hosts if line.quantity][:MOST_HOSTS]
-    choices = list(product(USUAL_PORTS, repeat=len(lines))) if lines else []
-    for wanted in ports:
-        for choice in choices:
-            if sum((line.quantity or 0) * of_line for line, of_line in zip(lines, choice, strict=True)) == wanted:
-                return _describe_hosts(lines, choice)
-    return []
+    totals = dict[int, tuple[int, ...]]()
+    for choice in product(USUAL_PORTS, repeat=len(lines)) if lines else ():
+        total = sum((line.quantity or 0) * of_line for line, of_line in zip(lines, choice, strict=True))
+        if total in ports:
+            totals.setdefault(total, choice)
+    return _describe_hosts(lines, totals[max(totals)]) if totals else []
 
 
 def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Plan]:
@@ -249,6 +249,8 @@ LEAST_UNITS = 2
 """Minimum number of leaves per rail that need spines."""
 USUAL_RATIOS = ("1.5", "2", "3", "4")
 MOST_PLANES = (2, 4, 8)
+MOST_LUMPED = 1000
+"""Leaves among switches on one line up to which every number is tried."""
 PAIR, MOST_PEER_LINKS = 2, 64
 """Switches of a pair, and the most links between them."""
 
@@ -339,7 +341,7 @@ def lumped_structures(scope: Scope, servers: Servers, _: Plan) -> Iterator[tuple
         more_ports = sum(host["count"] * host["ports"] for host in hosts if "nic" not in host)
         on_splitters = sum(host["count"] * host["ports"] for host in hosts if "nic" in host)
         below = servers.number * ports + more_ports
-        for leaves in range(2, total) if ports else ():
+        for leaves in range(2, min(total, MOST_LUMPED)) if ports else ():
             up, rest = divmod(fibres - below, leaves)
             if up > 0 and not rest and up % (total - leaves) == 0:
                 down = -(-(below + on_splitters) // leaves)

@@ -15,13 +15,14 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import error_at
 from bomgen.core.document import Cell, Column, Document, Row, Section, Table, row_of
 from bomgen.core.language import Language, language
-from bomgen.core.messages import ENGLISH
+from bomgen.core.messages import ENGLISH, message
 from bomgen.core.provenance import Assumed, Figure, Mark, json_value
 from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
 from bomgen.reading.columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import Named, PartIndex
+from bomgen.reading.sheets import TIERS
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.results.result import sources_text
 from bomgen.workflow.plan_files import PlanFile, content_of
@@ -191,7 +192,10 @@ def _describe(design: DesignFound, language: Language) -> str:
 def _describe_counts(network: CountedNetwork, language: Language) -> str:
     """Return the switches and links of a network that are counted alone, in words."""
     tiers = (
-        language.word("xray-tier", count=count, tier=language.value(tier, "word")) for tier, count in network.switches
+        language.word("xray-tier", count=count, tier=language.value(tier, "word"))
+        if tier in TIERS
+        else language.message(message("xray-has-switches", count=count))
+        for tier, count in network.switches
     )
     said = [" + ".join(tiers)] if network.switches else []
     for links in network.links:
@@ -339,8 +343,8 @@ def plan_text(inspection: Inspection, name: str) -> str:
     bill = inspection.found.bill
     fabrics = [fabric for fabric in inspection.fabrics if fabric.explains != "nothing"]
     if not fabrics:
-        message = "no plan is written: no plan that was tried explains a fabric of this bill"
-        raise error_at(bill.file, message, "not-explained")
+        wrong = "no plan is written: no plan that was tried explains a fabric of this bill"
+        raise error_at(bill.file, wrong, "not-explained")
     clusters = dict.fromkeys(fabric.cluster for fabric in fabrics)
     if len(clusters) > 1:
         data: dict[str, Any] = {
@@ -422,8 +426,8 @@ def _compare(fabrics: list[Explained], cluster: str, bill: SentBill) -> None:
         counted = _count_pieces(slot for slot in slots if slot.fabric == fabric.role)
         wanted = _count_pieces(slot for part in fabric.best[0].fit.parts for slot in part.slots if slot.fabric)
         if any(counted[id] != pieces for id, pieces in wanted.items()):
-            message = f"no plan is written: {fabric.name} has a different result together with the other fabrics"
-            raise error_at(bill.file, message, "not-explained")
+            wrong = f"no plan is written: {fabric.name} has a different result together with the other fabrics"
+            raise error_at(bill.file, wrong, "not-explained")
 
 
 def _count_pieces(slots: Iterable[PlacedPart]) -> Counter[str]:

@@ -175,7 +175,9 @@ def check_management(scope: Scope) -> Iterator[Finding]:
     switches = [line for line in scope.own if line.kind == "switch" and line.quantity]
     ports = count_rj45_ports(switches[0]) if len(switches) == 1 and ends else 0
     if ports:
-        [line], servers = switches, sum(machine.quantity or 0 for machine in scope.servers)
+        [line] = switches
+        trays = ((machine.record.value("trays") or 1) if machine.id else 1 for machine in scope.servers)
+        servers = sum((machine.quantity or 0) * int(of) for machine, of in zip(scope.servers, trays, strict=True))
         most = [ceil(ends / ports), *(ceil(servers / number) for number in _servers_of_a_switch(scope.catalog))]
         usual = [ceil(ends / ceil(ends / max(most[0], count))) for count in most]
         needed = min(usual, key=lambda number: abs((line.quantity or 0) - number))

@@ -14,7 +14,7 @@ from functools import partial
 from math import ceil
 from typing import Literal, NamedTuple
 
-from bomgen.catalog import part_records, switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.parts import ANY, GENERIC, Cable, Module, Switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import group_by
@@ -146,7 +146,7 @@ class ConsistencyChecks:
             return None
         if line.id not in self.switches:
             with suppress(PlanErrors):
-                self.switches[line.id] = switch_records.switch(line.record)
+                self.switches[line.id] = part_records.switch(line.record)
         return self.switches.get(line.id)
 
     def _check_ends(self, lines: Sequence[SentLine]) -> Iterator[Finding]:

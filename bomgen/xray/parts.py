@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil
+from math import ceil, gcd
 from typing import NamedTuple
 
 from bomgen.catalog import part_records
@@ -186,20 +186,20 @@ class Requirements:
             severity: Severity = "unknown" if any(line.may_be(kind) for line in self.bill.lines) else "doubt"
             finding = at_line(severity, first, "required", -sure, GENERAL, part=name, pieces=sure, by=first.shown)
             yield finding._replace(part=id, money=None)
-        elif odd and have not in (sure, pieces) and pieces - have not in self._saved(id):
+        elif odd and have not in (sure, pieces) and not self._is_saved(id, pieces - have):
             code = "required-few" if have < pieces else "required-many"
             asking = by[lacking].shown if lacking else odd.shown
             yield at_line("doubt", odd, code, have - pieces, LIKELY, part=name, pieces=pieces, given=have, by=asking)
 
-    def _saved(self, id: str) -> set[int]:
-        """Return the possible savings of a required part by spares that are not in a separate column."""
-        saved = {0}
+    def _is_saved(self, id: str, pieces: int) -> bool:
+        """Return whether so many pieces of a required part may be of spares that are not in a separate column."""
+        most, steps = 0, list[int]()
         for line in () if self.bill.has_spares else self.bill.lines:
             per_piece = self._fixed_of(line.kind, line.id).get(id)
             if per_piece and line.kind in SPARED:
-                most = ceil((line.quantity or 0) * SPARE_SHARE)
-                saved = {count + ceil(per_piece * spares) for count in saved for spares in range(most + 1)}
-        return saved
+                most += ceil(per_piece * ceil((line.quantity or 0) * SPARE_SHARE))
+                steps.append(int(per_piece) if per_piece.denominator == 1 else 1)
+        return 0 <= pieces <= most and pieces % (gcd(*steps) or 1) == 0
 
     def _judge_choice(self, parts: tuple[str, ...], pieces: int, first: SentLine) -> Iterator[Finding]:
         listed = sum(self.have[part] for part in parts)

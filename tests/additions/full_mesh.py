@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 from bomgen.core.provenance import applied, divided_up, least, named, step, trace
+from bomgen.fabric.occupancy import all_endpoints, attached_ports, seat_in_order
 from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import all_endpoints, attached_ports, seat_in_order
 from bomgen.fabric.types import (
     SERVER_LEAF,
     Connections,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bomgen
-from bomgen.catalog import part_records, switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
@@ -111,7 +111,7 @@ def test_estimated_weights_are_those_of_the_catalogue() -> None:
 @pytest.mark.parametrize("record", of_kind("switch"))
 def test_every_switch_has_ports_cage_height_power_and_weight(record: Record) -> None:
     """Published, else by rule; none is a hole that stops a plan."""
-    switch = switch_records.switch(record)
+    switch = part_records.switch(record)
     assert switch.rack_units
     assert switch.weight_kg
     assert switch.power_w
@@ -160,7 +160,7 @@ def has_real_optics(switch: Switch, folder: Any) -> bool:
 @pytest.mark.parametrize("record", of_kind("switch"))
 def test_a_plan_with_the_switch_has_real_optics(record: Record, tmp_path: Any) -> None:
     """No link of a small plan is without a known part, and none has a placeholder."""
-    assert has_real_optics(switch_records.switch(record), tmp_path) is (record.id not in UNUSABLE)
+    assert has_real_optics(part_records.switch(record), tmp_path) is (record.id not in UNUSABLE)
 
 
 def test_few_switches_lack_real_optics() -> None:

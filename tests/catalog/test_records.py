@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.catalog import part_records, switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.estimates import estimate_unpublished
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.parts import GENERIC
@@ -102,7 +102,7 @@ def test_estimates_of_switch_power_follow_from_the_published_ones(slow: str) -> 
     for record in CATALOG.all("switch"):
         if record.value("vendor") == GENERIC or record.value("power") is None or record.value("co_packaged"):
             continue
-        switch = switch_records.switch(record)
+        switch = part_records.switch(record)
         if (max(group.port_gbps.value for group in switch.groups) < 200) is not bool(slow):
             continue
         gbps = sum(group.ports.value * group.port_gbps.value for group in switch.groups)
@@ -153,7 +153,7 @@ def test_an_estimate_is_at_most_what_the_supplies_carry() -> None:
     assert power is not None
     assert power.bounds is not None
     assert power.bounds[1] == 6 * 3200
-    switch = switch_records.switch(CATALOG.find("switch", "qfx5240-64od"))
+    switch = part_records.switch(CATALOG.find("switch", "qfx5240-64od"))
     assert switch.power_w.bounds is not None
     assert switch.power_w.bounds[1] == 3000
 
@@ -250,7 +250,7 @@ def test_power_of_a_box_is_estimated_for_all_its_switches() -> None:
     """Two switches of 36 x 800G in one box carry 57.6 Tb/s, and take what 57.6 Tb/s take."""
     ports = {"protocol": "infiniband", "ports": 36, "port_gbps": 800, "ports_per_cage": 2, "cage": "osfp"}
     box, one = (
-        switch_records.switch(Record("switch", "box", Source("box", "", {**ports, "switches_per_unit": count}, {}, {})))
+        part_records.switch(Record("switch", "box", Source("box", "", {**ports, "switches_per_unit": count}, {}, {})))
         for count in (2, 1)
     )
     assert (box.power_w.value, one.power_w.value) == (200 + 3053, 200 + 1527)

@@ -104,7 +104,7 @@ def test_leaves_linked_into_another_fabric_use_their_fast_ports(built: Built) ->
     bom = built(given)
     leaves = bom["fabrics"]["in_band"]["hosts"]["out-of-band-leaf"]["count"]
     ends = [line for line in bom["lines"] if line["role"] == "server-leaf/server" and line["fabric"] == "in_band"]
-    of_leaves = [line for line in ends if line["part"] == "mma1b00-c100d"]
+    of_leaves = [line for line in ends if line["part"] == "mms1v70-cm"]
     assert [line["quantity"] for line in of_leaves] == [leaves * 2]
 
 

@@ -80,7 +80,7 @@ def test_management_reaches_everything(built: Built) -> None:
 
 
 def test_one_fabric_carries_storage_and_in_band_traffic_of_a_dual_port_card(built: Built) -> None:
-    """As NVIDIA's enterprise designs: two ports to two switches, no in-band fabric, no machine that is not needed."""
+    """As NVIDIA's enterprise designs: two ports to two switches, no in-band fabric; management is linked into it."""
     plan = {
         "bomgen": 1,
         "name": "converged",
@@ -89,10 +89,11 @@ def test_one_fabric_carries_storage_and_in_band_traffic_of_a_dual_port_card(buil
     }
     fabrics = built(plan)["fabrics"]
     assert sorted(fabrics) == ["out_of_band", "storage"]
-    assert (fabrics["storage"]["homing"], fabrics["storage"]["endpoints"]) == ("dual", 2 * 32)
+    leaves = fabrics["out_of_band"]["switches"]["total"]
+    assert (fabrics["storage"]["homing"], fabrics["storage"]["endpoints"]) == ("dual", 2 * 32 + 2 * leaves)
     assert fabrics["storage"]["switches"]["leaf"] == 2
     without = {**plan, "fabrics": {"in_band": "default"}}
-    assert built(without)["fabrics"]["in_band"]["link_gbps"] == 100
+    assert built(without)["fabrics"]["in_band"]["link_gbps"] == 200
 
 
 def test_management_linked_into_a_fabric_that_another_carries_is_linked_into_that(built: Built) -> None:

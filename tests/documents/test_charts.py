@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from bomgen.core.language import language
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import (
     CHARTS,
     Bars,
@@ -28,6 +27,7 @@ from bomgen.documents.charts import (
     Points,
     charts_of,
 )
+from bomgen.documents.tables import Writer
 from bomgen.output.drawing.canvas import NARROW, text_width
 from bomgen.output.drawing.charts import PLANE, chart_svg, tones
 from bomgen.output.writer import render

@@ -59,7 +59,7 @@ token = Token(user=user, version=2)
 token.save()
 open("/srv/netbox/token", "w").write(f"nbt_{{token.key}}.{{token.token}}")'
 fi
-exec /srv/netbox/bin/gunicorn --bind 127.0.0.1:{PORT} --workers 1 --timeout 300 --log-level warning netbox.wsgi
+exec /srv/netbox/bin/gunicorn --bind 127.0.0.1:{PORT} --workers 2 --timeout 300 --log-level warning netbox.wsgi
 """
 STOP = f"""
 redis-cli -p {REDIS_PORT} shutdown nosave || true

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.switch_records import switch
+from bomgen.catalog.part_records import switch
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.results.result import Report
 from bomgen.workflow.pipeline import list_cables

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bomgen.core.diagnostics import Infeasible, PlanErrors
-from bomgen.fabric.clos.occupancy import LeafGroup, Occupancy, max_flow_over_peers
+from bomgen.fabric.occupancy import LeafGroup, Occupancy, max_flow_over_peers
 from bomgen.output.registry import DOCUMENTS
 from bomgen.output.writer import render
 from bomgen.results.result import Report

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bomgen.catalog import switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.part_records import MAX_GPUS as GPUS_OF_A_SERVER
 from bomgen.cli import command
 from bomgen.core import diagnostics, document, jobs, safety, yaml_source
@@ -72,7 +72,7 @@ WANTED = {
     "rows of `site.layout`": [most("site", "layout", "rows")],
     "blocks of a row": [most("site", "layout", "rows", "[]")],
     "GPUs": [MAX_GPUS],
-    "ports of a switch": [switch_records.MAX_PORTS],
+    "ports of a switch": [part_records.MAX_PORTS],
     "GPUs of a server": [GPUS_OF_A_SERVER],
     "steps of work": [jobs.MAX_STEPS],
     "steps of one search for a fabric": [search.MAX_STEPS],

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from test_fabric_laws import given_as
 
 from bomgen.catalog import files as catalog
-from bomgen.catalog import switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.yaml_source import read
@@ -50,7 +50,7 @@ class Case(NamedTuple):
 def switch_of(radix: int) -> Switch:
     """A switch described in a plan: so many ports of 400G, one a cage, which split into two links."""
     plan = read(f"switch: {{ports: {radix}, port_gbps: 400, split: 2}}", "plan.yaml")
-    return switch_records.switch(catalog.inline_record("switch", plan, ("switch",)))
+    return part_records.switch(catalog.inline_record("switch", plan, ("switch",)))
 
 
 def fabric_of(case: Case) -> Fabric:

@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bomgen.catalog import files as catalog
-from bomgen.catalog import switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, Mark, values_of
@@ -100,7 +100,7 @@ def switch_of(radix: int, split: bool = False) -> Switch:
     """A switch described in a plan: so many ports of 400G, one a cage, not split; or of 800G that split in four."""
     ports = "port_gbps: 800, split: 4" if split else "port_gbps: 400"
     plan = read(f"switch: {{ports: {radix}, {ports}}}", "plan.yaml")
-    return switch_records.switch(catalog.inline_record("switch", plan, ("switch",)))
+    return part_records.switch(catalog.inline_record("switch", plan, ("switch",)))
 
 
 def demand(case: Case) -> Demand:

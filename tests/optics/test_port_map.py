@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fabrics_by_hand import figure
 
-from bomgen.catalog import switch_records
+from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import PlanErrors
@@ -28,7 +28,7 @@ def _switches() -> list[tuple[str, Switch]]:
     found = []
     for record in CATALOG.all("switch"):
         try:
-            found.append((record.id, switch_records.switch(record)))
+            found.append((record.id, part_records.switch(record)))
         except PlanErrors:
             continue
     return found
@@ -80,7 +80,7 @@ def test_names_are_unique_on_a_switch(name, switch):
 )
 def test_names_are_the_makers(name, rate, first, last):
     """NetBox's device types, Cumulus Linux, EOS, Junos and NX-OS; numbers from 1 by cage where no source was found."""
-    names = _names(switch_records.switch(CATALOG.find("switch", name)), rate)
+    names = _names(part_records.switch(CATALOG.find("switch", name)), rate)
     assert names[: len(first)] == first
     assert names[-1] == last
 

@@ -89,3 +89,27 @@ def test_every_chassis_takes_its_usual_number_of_cards() -> None:
         assert max(part.gpus.value, *part.published_gpus, 0) <= part.gpu_slots.value
     with pytest.raises(PlanErrors):
         build(PLAN % "gpus: 9")
+
+
+@pytest.mark.parametrize(("gpus", "servers"), [(9, 1), (10, 1), (11, 2)])
+def test_a_chassis_is_filled_to_its_slots_before_another_is_added(gpus: int, servers: int) -> None:
+    """Ten slots, of which eight are usual: nine cards for the workload are in one chassis."""
+    workload = {"compute": {"target": f"{312 * gpus - 10} TFLOPS", "precision": "bf16"}}
+    built = build({"bomgen": 1, "name": "x", "cluster": {"gpu": "a100-pcie-40"}, "workload": workload})
+    assert built.data["cluster"]["servers"] == servers
+    assert built.data["cluster"]["gpus"] == -(-gpus // servers) * servers
+
+
+@pytest.mark.parametrize(
+    ("part", "gpu", "key", "count", "why"),
+    [
+        ("dell-xe9785", "mi355x", "memory", 32, "has 24 memory slots"),
+        ("dell-xe9780-b300", "b300-sxm", "nvme", 20, "has 16 drive bays"),
+        ("dell-xe9685l", "b200-sxm", "cpu", 4, "has 2 CPU sockets"),
+    ],
+)
+def test_parts_beyond_the_slots_of_a_server_do_not_fit(part: str, gpu: str, key: str, count: int, why: str) -> None:
+    """As the data sheet of the maker says."""
+    server = {"part": part, key: [{"name": "part", "count": count}]}
+    with pytest.raises(PlanErrors, match=f"{count} pieces do not fit because .* {why}"):
+        build({"bomgen": 1, "name": "x", "cluster": {"gpu": gpu, "servers": 2, "server": server}})

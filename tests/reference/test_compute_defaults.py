@@ -111,6 +111,25 @@ def test_two_servers_are_joined_port_to_port(gpu: str, modules: int, nics: int) 
     assert not [problem for problem in built.warnings if problem.rule == "not-connected"]
 
 
+def test_links_of_two_servers_have_the_rate_that_the_plan_gives() -> None:
+    """By kind of link, as in fabrics with switches; half a GPU a NIC is two NICs a GPU."""
+    pair = {"topology": "port-to-port", "links": {"server-server": {"rate": "200G"}}}
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 2}, "fabrics": {"compute": pair}}
+    assert bomgen.build(plan).number("fabrics.compute.link_gbps") == 200
+    doubled = {"switch": "qm9700", "nic": "cx7-400-osfp", "gpus_per_nic": 0.5}
+    cluster = {"gpu": "h100-sxm", "server": "hgx-h100-8-generic", "servers": 4}
+    assert bomgen.build({**plan, "cluster": cluster, "fabrics": {"compute": doubled}}).number("cluster.nics") == 64
+
+
+def test_one_server_takes_a_small_switch() -> None:
+    """Below the four servers with which the designs begin, one SN3700 and one SN2201, linked to it."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "l40s", "servers": 1}}
+    built = bomgen.build({**plan, "fabrics": {"storage": "default", "in_band": "default", "out_of_band": "default"}})
+    switches = [line["part"] for line in built.lines if line["category"] == "switch"]
+    assert switches == ["sn3700", "sn2201"]
+    assert not [problem for problem in built.warnings if problem.rule == "no-part-known"]
+
+
 def test_the_bill_of_two_servers_is_consistent(tmp_path: Path) -> None:
     """An x-ray of it misses no switch."""
     plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 2}, "fabrics": {"compute": "none"}}

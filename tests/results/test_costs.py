@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from bomgen.core.language import language
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import Bar, Bars, Chart, categories, describe_category
+from bomgen.documents.tables import Writer
 from bomgen.output.drawing.canvas import NARROW
 from bomgen.output.drawing.charts import chart_svg
 from bomgen.output.face import width_in_ems

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bomgen.core.language import language
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import predicted_range
+from bomgen.documents.tables import Writer
 from bomgen.results.result import Report
 from bomgen.results.what_if import money_of_run
 from bomgen.workflow.pipeline import work_out

@@ -200,6 +200,15 @@ def test_only_formats_that_a_plan_can_have_are_offered(workspace: Workspace) -> 
     assert engine.download(workspace, asked(text=managed, format="wiring-ibnet"))["base64"]
 
 
+def test_each_phase_has_its_quote_and_its_list_of_work(workspace: Workspace) -> None:
+    """The files of a phase are named after it."""
+    text = PLAN + "phases: [{name: first}, {name: second, cluster: {servers: 6}}]\n"
+    assert {"first/quote.xlsx", "second/quote.xlsx", "second/wiring-xlsx"} <= {*offered(workspace, text=text)}
+    written = engine.download(workspace, asked(text=text, format="second/quote.md"))
+    assert written["name"] == "small-second-quote.md"
+    assert "from 4 to 6 servers" in base64.b64decode(written["base64"]).decode()
+
+
 def test_formats_without_their_package_are_not_offered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A download that can only fail is none; the browser prints instead."""
     monkeypatch.setattr(engine, "find_spec", {}.get)

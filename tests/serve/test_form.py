@@ -59,6 +59,16 @@ def test_each_purpose_begins_a_plan_with_a_price(workspace: Workspace, purpose: 
     assert (defaults["spare-servers"], defaults["topology"]) == (0, "fat-tree")
 
 
+def test_a_second_phase_begins_and_goes(workspace: Workspace) -> None:
+    """Servers of a second phase make two phases, the first of which is the plan as it is; without answers none."""
+    begun = form(workspace, {"path": "first.yaml", "text": "", "answers": {"cluster.servers": 4}})["text"]
+    later = {"phases.1.cluster.servers": "6", "phases.1.date": "2028-01-15"}
+    found = form(workspace, {"text": begun, "answers": later})
+    assert "phases: [{name: phase-1}, {name: phase-2, cluster: {servers: 6}, date: 2028-01-15}]" in found["text"]
+    assert (values(found)["later-servers"], values(found)["later-date"]) == (6, "2028-01-15")
+    assert form(workspace, {"text": found["text"], "answers": dict.fromkeys(later, "")})["text"] == begun
+
+
 @pytest.mark.parametrize("goal", GOALS)
 def test_a_goal_asks_few_questions(workspace: Workspace, goal: str) -> None:
     """At most six, each of them of one of its purposes, over a plan with prices."""

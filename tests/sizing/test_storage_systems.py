@@ -15,7 +15,7 @@ from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
 from bomgen.documents.chapters.contents import sentences, summarize_cluster
-from bomgen.documents.chapters.writer import Writer
+from bomgen.documents.tables import Writer
 from bomgen.results.result import Report, result
 from bomgen.workflow.pipeline import work_out
 

@@ -138,6 +138,7 @@ def test_what_stands_on_a_floor_stays_through_three_phases() -> None:
     steps = [{"name": str(servers), "cluster": {"servers": servers}} for servers in (4, 6, 8)]
     report = work_out(file(plan(*steps, site=site)))
     networks = [list_cables(phase) for phase in report.phases]
+    assert networks[-1].labels == list_cables(report).labels
     stands = [*map(places, networks), places(list_cables(report))]
     assert all(before.items() <= after.items() for before, after in pairwise(stands))
     assert all(growth.moved_cables == 0 for phase in report.phases if (growth := phase.growth))

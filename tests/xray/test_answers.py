@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from bills_with_errors import CATALOG
 
@@ -10,6 +12,7 @@ from bomgen.xray.contents import answer, open_bill, xray_document
 from bomgen.xray.inspection import Xray, inspect
 
 ENGLISH = language("en")
+MOST_SECONDS = 20
 
 
 def look_at(text: str) -> Xray:
@@ -152,3 +155,51 @@ def test_errors_of_a_point_to_point_sheet(sheet: str, said: tuple[int, str]) -> 
     """Missing ends, ports used twice and crossed rails, at the row of the cable."""
     errors = [(each.mark.line, each.code) for each in look_at(sheet).findings if each.severity == "error"]
     assert said in errors
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # three networks without a tier, or with one: what has no tier is a number of switches
+        ("id,name,totalcount\n1,QM9700,24\n2,MFP7E10-N010,100\n", "network: 24 switches, 100 fabric links."),
+        ("id,name,totalcount\n1,QM9700,1\n2,MFP7E10-N010,30\n", "1 switch, 30 fabric links"),
+        ("model,role,quantity\nHGX H100 SXM5,Compute Node,8\nQM9700,Leaf Switch,4\n", "(64 GPUs); network: 4 leaf."),
+        # compatible makers beside NVIDIA, and modules in the words of the trade
+        ("Part number,Qty\nMMA4Z00-NS-LU,18\nMMA4Z00-NS,18\nMFP7E10-N005,36\n", "36 fabric links (400G)"),
+        (
+            'Description,Qty\n"2x400G OSFP DR8 twin port 800G",128\n"MPO-12/APC to MPO-12/APC OS2 10m",128\n',
+            "128 fabric",
+        ),
+    ],
+)
+def test_bills_of_strangers(text: str, said: str) -> None:
+    """Headings and words of bills that nobody here has written: what they are of, and that nothing is wrong."""
+    first, second = answer(look_at(text), ENGLISH)
+    assert said in first
+    assert second == "Nothing on it contradicts the rest."
+
+
+def test_management_of_rack_scale_systems() -> None:
+    """Eight racks of 18 trays with a management switch for nine of them: 16 switches are as many as usual."""
+    rows = "Part,Fabric,Role,Qty\ngb200-nvl72-generic,,,8\nSN2201,out_of_band,leaf,{}\ncat6-rj45-20m,out_of_band,,401\n"
+    doubted = [
+        [each.pieces for each in look_at(rows.format(count)).findings if each.code in ("few", "many")]
+        for count in (16, 15)
+    ]
+    assert doubted == [[], [-1]]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # spares of what needs cords, hosts at idle ends of breakout cables, switches of two tiers on one line
+        "".join(f"{part},,,{9_000_000 + at}\n" for at, part in enumerate(("SN4600C", "SN5600", "SN3700", "CORD-C14"))),
+        "SN5600,storage,leaf,{0}\nMCP7Y40-N002,storage,server-leaf,{0}\nDGXH100,,,16\nPower node,,storage host,11\n",
+        "QM9700,storage,,{0}\nMFP7E10-N010,storage,,9000008\nMMA4Z00-NS,storage,,{0}\nDGXH100,,,4\n",
+    ],
+)
+def test_any_number_of_pieces_is_answered(rows: str) -> None:
+    """What is tried is bounded whatever the quantities."""
+    started = process_time()
+    look_at("Part,Fabric,Role,Qty\n" + rows.format(3_000_000))
+    assert process_time() - started < MOST_SECONDS

@@ -16,9 +16,8 @@ from bomgen.core.language import Language
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing
 from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.charts import Chart, charts_of
-from bomgen.documents.tables import sums_of
+from bomgen.documents.tables import Writer, sums_of
 from bomgen.fabric.types import Fabric
 from bomgen.plan.types import COMPUTE
 from bomgen.results.result import Report
@@ -281,8 +280,9 @@ def count_categories(writer: Writer, pieces: Iterable[tuple[str, int | Fraction]
     for category, of_category in group_by(pieces, lambda line: line[0]).items():
         name = writer.word(f"category-{category}")
         name = name if name[:2].isupper() else name[:1].lower() + name[1:]
-        count = writer.language.number(sum(number for _, number in of_category))
-        names.append(writer.word("quote-headline-pieces", count=count, name=name))
+        count = sum(number for _, number in of_category)
+        name = writer.language.one.get(name, name) if count == 1 else name
+        names.append(writer.word("quote-headline-pieces", count=writer.language.number(count), name=name))
     return names
 
 

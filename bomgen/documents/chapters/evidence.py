@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Path, Row, Section, Step, row_of
 from bomgen.core.language import Language, name_input
 from bomgen.core.provenance import Cited, Derived, Figure, informative_inputs, walk
-from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.tables import columns_of, make_table
+from bomgen.documents.tables import Writer, columns_of, make_table
 from bomgen.plan.schema import CLUSTERS
 from bomgen.results.numbers import dotted
 from bomgen.results.reasons import ReasonInputs, reasons

@@ -12,9 +12,8 @@ from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section,
 from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
 from bomgen.design.assembly import boxes_of
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
-from bomgen.documents.tables import columns_of, line_amount, make_table
+from bomgen.documents.tables import Writer, columns_of, line_amount, make_table
 from bomgen.plan.commercial_terms import Party, QuotePlan
 from bomgen.pricing.bill_line import CATEGORIES
 from bomgen.pricing.costs import PARTS

@@ -14,8 +14,7 @@ from bomgen.core.language import HEAT
 from bomgen.core.provenance import Figure
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
-from bomgen.documents.chapters.writer import SITE, Writer
-from bomgen.documents.tables import make_table
+from bomgen.documents.tables import SITE, Writer, make_table
 from bomgen.fabric.types import SERVER_LEAF, tiers_in_words
 from bomgen.plan.types import RACK_KINDS
 from bomgen.results.elevations import Elevation, named_text, pdu_words, spans_text

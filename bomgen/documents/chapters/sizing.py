@@ -11,8 +11,7 @@ from bomgen.core.document import Cell, Note, Path, Section, Table, row_at, row_o
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Figure, Given, walk
 from bomgen.core.units import SECONDS_AN_HOUR
-from bomgen.documents.chapters.writer import Writer
-from bomgen.documents.tables import columns_of, make_table
+from bomgen.documents.tables import Writer, columns_of, make_table
 from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
 from bomgen.pricing.costs import MILLION
 from bomgen.sizing.prediction.coefficients import generation_name, kind_of_model

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from bomgen.core.document import Section, Table, row_of
 from bomgen.documents.chapters.contents import count_categories
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.customer_quote.record import (
     CustomerQuote,
     QuotedExpansion,
@@ -17,7 +16,7 @@ from bomgen.documents.customer_quote.record import (
     name_links,
     open_items,
 )
-from bomgen.documents.tables import make_table
+from bomgen.documents.tables import Writer, make_table
 from bomgen.results.result import Growth
 
 

@@ -35,9 +35,8 @@ from bomgen.core.language import Language, spaced
 from bomgen.core.units import Totals
 from bomgen.documents.chapters.contents import PROTECTED, describe_cluster, summarize_cluster
 from bomgen.documents.chapters.money import WHOLE, compared_alternatives, parties, phases, valid_until
-from bomgen.documents.chapters.writer import Writer
 from bomgen.documents.offers import requirements
-from bomgen.documents.tables import TOTAL, columns_of, make_table, total_label
+from bomgen.documents.tables import TOTAL, Writer, columns_of, make_table, total_label
 from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER
 from bomgen.plan.types import COMPUTE

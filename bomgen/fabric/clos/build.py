@@ -29,16 +29,6 @@ from bomgen.core.provenance import (
     values_of,
     where,
 )
-from bomgen.fabric.clos.occupancy import (
-    Occupancy,
-    assign_leaves,
-    count_free_ports,
-    count_links_up,
-    fit_switches,
-    kinds_of_leaves,
-    kinds_of_spines,
-    max_flow_between_halves,
-)
 from bomgen.fabric.clos.search import (
     largest_endpoints,
     links_up_for,
@@ -50,7 +40,20 @@ from bomgen.fabric.clos.search import (
     spine_room_down,
 )
 from bomgen.fabric.clos.shape import ClosShape, PlainDemand, round_up_to_divisor
-from bomgen.fabric.requirements import all_endpoints, attached_ports, count_hops, ratio_built
+from bomgen.fabric.occupancy import (
+    Occupancy,
+    all_endpoints,
+    assign_leaves,
+    attached_ports,
+    count_free_ports,
+    count_hops,
+    count_links_up,
+    fit_switches,
+    kinds_of_leaves,
+    kinds_of_spines,
+    max_flow_between_halves,
+    ratio_built,
+)
 from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Demand, Fabric, Fitted, Links, Tier
 
 EVEN = "even spread: smallest divisor of the uplinks that reaches every switch below"

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, constant, formula, product
+from bomgen.fabric.occupancy import UNSET, nic_endpoints
 from bomgen.fabric.ports import SharedCages, largest_group, radix, shared_cages
-from bomgen.fabric.requirements import UNSET, nic_endpoints
 from bomgen.fabric.types import LINK_KINDS, Demand
 
 MAX_TIERS = 3

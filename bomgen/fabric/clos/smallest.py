@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, values_of
 from bomgen.fabric.clos.build import Context, build, count
-from bomgen.fabric.clos.occupancy import Kinds, kinds_of_spines
 from bomgen.fabric.clos.search import (
     find_smallest,
     find_smallest_by_division,
@@ -24,13 +23,15 @@ from bomgen.fabric.clos.search import (
     room_down,
 )
 from bomgen.fabric.clos.shape import MAX_TIERS, ClosShape, PlainDemand, divisors, search_figures
-from bomgen.fabric.ports import radix
-from bomgen.fabric.requirements import (
+from bomgen.fabric.occupancy import (
+    Kinds,
     all_endpoints,
     build_one_switch,
     group_thousands,
+    kinds_of_spines,
     servers_among,
 )
+from bomgen.fabric.ports import radix
 from bomgen.fabric.types import LEAF_SPINE, SERVER_LEAF, SPINE_CORE, Connections, Demand, Fabric, LinkKind
 
 MOST_PORTS = 1024

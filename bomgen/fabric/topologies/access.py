@@ -7,8 +7,8 @@ from typing import Any
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Assumed, applied, divided_up, greatest, named, require, step, trace
+from bomgen.fabric.occupancy import UNSET, all_endpoints, attached_ports, ratio_built, seat_in_order
 from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
-from bomgen.fabric.requirements import UNSET, all_endpoints, attached_ports, ratio_built, seat_in_order
 from bomgen.fabric.types import SERVER_LEAF, Demand, Fabric, Fitted, Links, Tier, Topology, connect_nothing
 
 NAME = "access"

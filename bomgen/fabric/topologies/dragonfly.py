@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, step, trace, values_of
-from bomgen.fabric.clos.occupancy import fit_switches
 from bomgen.fabric.dragonfly import (
     Names,
     Shape,
@@ -37,15 +36,16 @@ from bomgen.fabric.dragonfly import (
     refuse_shape,
     spread_ports,
 )
-from bomgen.fabric.ports import cages_of, carries_rate, group_radix, links_in_cage, radix
-from bomgen.fabric.requirements import (
+from bomgen.fabric.occupancy import (
     UNSET,
     all_endpoints,
     attached_ports,
+    fit_switches,
     group_thousands,
     ratio_built,
     seat_in_order,
 )
+from bomgen.fabric.ports import cages_of, carries_rate, group_radix, links_in_cage, radix
 from bomgen.fabric.types import (
     SERVER_LEAF,
     Connections,

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, step, trace, values_of
-from bomgen.fabric.clos.occupancy import Occupancy, fit_switches, kinds_of_leaves, split_into_pods
 from bomgen.fabric.dragonfly import (
     Names,
     Shape,
@@ -31,16 +30,20 @@ from bomgen.fabric.dragonfly import (
     option,
     refuse_shape,
 )
-from bomgen.fabric.ports import ports_left_down, radix, shared_cages
-from bomgen.fabric.requirements import (
+from bomgen.fabric.occupancy import (
     UNSET,
+    Occupancy,
     all_endpoints,
     attached_ports,
+    fit_switches,
     group_thousands,
+    kinds_of_leaves,
     ratio_built,
     seat_in_order,
     servers_among,
+    split_into_pods,
 )
+from bomgen.fabric.ports import ports_left_down, radix, shared_cages
 from bomgen.fabric.types import (
     LEAF_SPINE,
     SERVER_LEAF,

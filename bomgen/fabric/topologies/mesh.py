@@ -27,16 +27,18 @@ from bomgen.core.provenance import (
     trace,
     values_of,
 )
-from bomgen.fabric.clos.occupancy import fit_switches, kinds_of_leaves, max_flow_over_peers
-from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
-from bomgen.fabric.requirements import (
+from bomgen.fabric.occupancy import (
     UNSET,
     all_endpoints,
     attached_ports,
+    fit_switches,
     group_thousands,
+    kinds_of_leaves,
+    max_flow_over_peers,
     ratio_built,
     seat_in_order,
 )
+from bomgen.fabric.ports import SharedCages, ports_left_down, radix, shared_cages
 from bomgen.fabric.types import SERVER_LEAF, Connections, Demand, Fabric, LinkKind, Links, SwitchGroups, Tier, Topology
 
 NAME = "mesh"

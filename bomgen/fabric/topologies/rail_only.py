@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bomgen.core.provenance import constant
 from bomgen.fabric.clos.smallest import connect_tiers, folded_clos
-from bomgen.fabric.requirements import combine_planes, demand_of_one_plane
+from bomgen.fabric.occupancy import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, Topology
 
 NAME = "rail-only"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bomgen.fabric.requirements import build_one_switch
+from bomgen.fabric.occupancy import build_one_switch
 from bomgen.fabric.types import SERVER_LEAF, Demand, Fabric, Topology, connect_nothing
 
 NAME = "single-switch"

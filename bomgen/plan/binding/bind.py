@@ -16,7 +16,7 @@ from functools import cache, partial
 from math import ceil
 from typing import Any
 
-from bomgen.catalog import part_records, parts, switch_records
+from bomgen.catalog import part_records, parts
 from bomgen.catalog.estimates import estimate_unpublished, with_gpus
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.identity import metres_of, slug
@@ -191,7 +191,7 @@ def _back_end_switch(part: StorageServers, storage: PlanSection) -> StorageServe
     if part.back_end is None:
         return None
     try:
-        switch = storage.catalog.build_part("switch", part.back_end.switch, switch_records.switch)
+        switch = storage.catalog.build_part("switch", part.back_end.switch, part_records.switch)
     except UnknownPart as error:
         text = f"the parts of {part.identity.name} are joined by an unknown switch: {error}"
         storage.problems.append(Problem(part.mark, "error", text, "unknown-part", PARTS))
@@ -480,7 +480,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     elif workload.has("compute"):
         target = compute(workload.below("compute"))
     listed, no_compute = built(root.below("fabrics"))
-    shared = converged(listed, server)
+    shared = converged(listed, bought)
     described = (fabric(listed, name, shared, bought) for name in listed.data if name not in shared[1:])
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:

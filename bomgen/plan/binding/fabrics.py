@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bomgen.catalog import part_records, parts, switch_records
+from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.identity import slug
 from bomgen.core.diagnostics import Problem
@@ -39,6 +39,8 @@ PLATFORM = ("gpu", "server_vendor", "gpu_vendor", "gbps", "protocol")
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
 NVIDIA = "NVIDIA"
+CONVERGED = "converged"
+"""In ids of defaults: a fabric for storage and in-band traffic."""
 OWN_LINK = ("rate", "medium", "length", "module")
 """Keys of hosts and of uplinks for their own links."""
 CUSTOMERS_KEYS = ("count", "to", "far_module")
@@ -59,16 +61,18 @@ def built(listed: PlanSection) -> tuple[PlanSection, Mark | None]:
     )
 
 
-def converged(fabrics: PlanSection, server: parts.Server | None) -> tuple[str, ...]:
+def converged(fabrics: PlanSection, bought: Cluster | None) -> tuple[str, ...]:
     """Return the names of fabrics that are one by default: storage, which is built, and in-band, which it carries.
 
-    A server with one dual-port card for both has no ports for two fabrics.
+    A server with one dual-port card for both has no ports for two fabrics; a platform may have one by design.
     """
-    if server is None or (server.storage and server.storage.count.value > PORTS_OF_ONE_CARD):
+    if bought is None or (server := bought.server) is None:
         return ()
     names = (name for name, value in fabrics.data.items() if value == DEFAULT and _role(fabrics, name) in REDUNDANT)
     ordered = sorted(names, key=lambda name: ROLES.index(_role(fabrics, name)))
-    return tuple(ordered) if ordered and _role(fabrics, ordered[0]) == STORAGE else ()
+    one_card = server.storage is None or server.storage.count.value <= PORTS_OF_ONE_CARD
+    by_design = len(ordered) > 1 and bool(_default_record(fabrics, CONVERGED, bought).value("suits"))
+    return tuple(ordered) if ordered and _role(fabrics, ordered[0]) == STORAGE and (one_card or by_design) else ()
 
 
 def fabric(
@@ -99,7 +103,7 @@ def fabric(
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
 
     def read(form: PlanSection) -> FabricPlan:
-        plan = _read_fabric(form, fabrics, name, role, mark, shared, like, usual)
+        plan = _read_fabric(form, fabrics, name, role, mark, shared, None if form.has(UP_TO) else like, usual)
         if not form.has(OTHERWISE):
             return plan
         alternative = form.below(OTHERWISE)._replace(declared=section.declared)
@@ -137,9 +141,9 @@ def _read_fabric(
     topology = (section if section.has("topology") or usual is None else usual).setting("topology")
     kind = _topology(section, str(topology.value))
     usual = None if kind.switchless else usual
-    switch = like or section.part("switch", "switch", switch_records.switch)
-    switch = switch or (usual.part("switch", "switch", switch_records.switch) if usual else None)
-    above = switch or section.below("leaf").part("switch", "switch", switch_records.switch)
+    switch = like or section.part("switch", "switch", part_records.switch)
+    switch = switch or (usual.part("switch", "switch", part_records.switch) if usual else None)
+    above = switch or section.below("leaf").part("switch", "switch", part_records.switch)
     tier_plans = {"leaf": _tier(section, "leaf", switch)}
     tier_plans |= {tier: _tier(section, tier, above) for tier in ("spine", "core")}
     if not (tier_plans["leaf"] or kind.switchless or _names_leaf(section)):
@@ -399,8 +403,8 @@ def _compute_leaf(fabrics: PlanSection, bought: Cluster | None) -> parts.Switch 
         if _role(fabrics, name) == COMPUTE:
             section = fabrics.below(name)
             section = section if _names_leaf(section) else _usual_compute_fabric(fabrics, name, bought) or section
-            return section.below("leaf").part("switch", "switch", switch_records.switch) or section.part(
-                "switch", "switch", switch_records.switch
+            return section.below("leaf").part("switch", "switch", part_records.switch) or section.part(
+                "switch", "switch", part_records.switch
             )
     return None
 
@@ -464,22 +468,33 @@ def _default_fabric(
 ) -> PlanSection:
     """Return the section of the cited default for a fabric's role, every figure of it an assumption.
 
-    Out-of-band switches are linked into the in-band fabric where the plan has a separate one. Fabrics with in-band
-    traffic have management servers where the software of the GPU servers runs on them. Defaults follow the compute
-    fabric's leaves: storage is Ethernet where these are, and a vendor or a platform may have defaults of its own.
+    Out-of-band switches are linked into the fabric with in-band traffic, unless that is of the compute leaves' model.
+    Defaults follow the compute fabric's leaves: storage is Ethernet where these are, and a vendor may have its own.
     """
     role, server = _role(fabrics, name), bought.server if bought else None
-    kind = "converged" if name in shared else role.replace("_", "-")
-    if role == OUT_OF_BAND and any(_role(fabrics, entry) == IN_BAND and entry not in shared for entry in fabrics.data):
+    kind = CONVERGED if name in shared else role.replace("_", "-")
+    in_band = {entry for entry in fabrics.data if _role(fabrics, entry) == IN_BAND}
+    of_leaf = in_band.issubset(shared) and leaf is not None and _serves_storage(leaf, server)
+    if role == OUT_OF_BAND and in_band and not of_leaf:
         kind += "-linked"
-    if (role == IN_BAND or name in shared) and server and server.base_command_manager:
-        kind += "-managed"
+    return _assumed_section(fabrics, name, _default_record(fabrics, kind, bought, leaf))
+
+
+def _default_record(
+    fabrics: PlanSection, kind: str, bought: Cluster | None, leaf: parts.Switch | None = None
+) -> Record:
+    """Return the default for a kind of fabric and a platform, which may have one of its own.
+
+    Fabrics with in-band traffic have management servers where the software of the GPU servers runs on them.
+    """
+    if kind in (IN_BAND.replace("_", "-"), CONVERGED) and bought and bought.server:
+        kind += "-managed" if bought.server.base_command_manager else ""
     id, ids = f"fabric-{kind}-default", fabrics.catalog.ids("assumption")
     if leaf:
         names = (f"{id}-{leaf.protocol}", f"{id}-{slug(leaf.identity.vendor or '')}")
         id = next((of_leaf for of_leaf in names if of_leaf in ids), id)
     record = _best_default(fabrics.catalog, id, _platform(bought, None))
-    return _assumed_section(fabrics, name, record or fabrics.catalog.find("assumption", id))
+    return record or fabrics.catalog.find("assumption", id)
 
 
 def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSection:
@@ -490,12 +505,12 @@ def _assumed_section(fabrics: PlanSection, name: str, record: Record) -> PlanSec
 
 def _tier(section: PlanSection, tier: str, switch: parts.Switch | None) -> TierChoice | None:
     tier_section = section.below(tier)
-    model = tier_section.part("switch", "switch", switch_records.switch) or switch
+    model = tier_section.part("switch", "switch", part_records.switch) or switch
     if model is None:
         return None
     if line_cards := tier_section.figure("line_cards"):
         try:
-            model = switch_records.fitted_with(model, line_cards)
+            model = part_records.fitted_with(model, line_cards)
         except ValueError as error:
             tier_section.problem("line_cards", str(error), "chassis")
     fixed = {key: tier_section.figure(key) for key in ("servers", "per_pod", "count", "downlinks", "uplinks")}

@@ -5,7 +5,7 @@ import { button, complaint, field, framed, make, placed, saveFile, sentence, tab
 
 /** A stage of a long call in the language of the page. */
 const stageName = (stage) => {
-  const [, begun, name] = /^(alternative) (.+)$/.exec(stage) ?? [];
+  const [, begun, name] = /^(alternative|phase) (.+)$/.exec(stage) ?? [];
   return begun ? `${words().stages[begun] ?? begun} ${name}` : words().stages[stage] ?? stage;
 };
 
@@ -103,7 +103,7 @@ export async function downloadDialog(page) {
     place.replaceChildren(lacks ? make("p", { className: "warning" }, word("unaddressed", lacks)) : "");
     const print = button("", () => printQuote(page, place, say));
     print.append(make("span", {}, word("print"), make("small", {}, word("print-hint"))));
-    const tile = (each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format] ?? each.about))).parentNode;
+    const tile = (each) => button("", () => download(page, each.format, say)).appendChild(make("span", {}, each.format, make("small", {}, words().formats[each.format.split("/").pop()] ?? each.about))).parentNode;
     list.append(...Object.entries(formats).flatMap(([reader, files], at) => [make("h3", {}, words().readers[reader]), make("div", { className: "list" }, at ? "" : print, ...files.map(tile))]));
   } catch (error) {
     say(complaint(error));

@@ -73,7 +73,7 @@ export default {
   "no-points": "没有满足上限的方案，或缺少所需指标（费用需要价格）。",
   stages: {
     "plan": "读取方案", "sizes": "计算规模", "fabrics and racks": "设计网络与机柜", "bill and prices": "配置清单与价格", "checks": "检查",
-    "quote": "报价单", "chapters and drawings": "章节与图", "templates": "模板", "cables": "线缆", "alternative": "备选方案", "designs": "备选设计",
+    "quote": "报价单", "chapters and drawings": "章节与图", "templates": "模板", "cables": "线缆", "alternative": "备选方案", "phase": "分期", "designs": "备选设计",
     "hardware": "硬件", "sizing": "规模", "search": "搜索", "next": "超出上限的方案", "whole": "完整计算",
   },
   formats: {
