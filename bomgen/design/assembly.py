@@ -429,10 +429,11 @@ def _build_fabric(
     above = next((other for other in plan.fabrics if fabric.uplink and other.name == fabric.uplink.fabric), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
+    of_groups = sum(group.servers.value for group in plan.groups if not group.fabrics or fabric.name in group.fabrics)
     found, form = _build_with_cages(fabric, context), fabric
     while form.otherwise:
         most, form = form.otherwise_up_to, form.otherwise
-        if most is not None and nodes.value > most:
+        if most is not None and nodes.value + of_groups > most:
             continue
         with suppress(Infeasible, PlanErrors):
             other = _build_with_cages(form, context)

@@ -567,6 +567,8 @@ class ServerGroup(NamedTuple):
     servers: Figure
     fabrics: tuple[str, ...]
     """Names of the fabrics; empty: all."""
+    sized: bool = False
+    """Whether they process the prompts of a served model, whose load determines their number."""
 
 
 class Uplink(NamedTuple):
@@ -640,6 +642,11 @@ class FabricPlan(NamedTuple):
     """Of a compute fabric: ids of switches of that default and its alternatives."""
     least_servers: Figure | None = None
     """Servers from which a default compute fabric is built; None: always."""
+
+    def with_hosts(self, change: Callable[[tuple[Hosts, ...]], tuple[Hosts, ...]]) -> FabricPlan:
+        """Return the fabric, and its other forms, with other machines."""
+        otherwise = self.otherwise and self.otherwise.with_hosts(change)
+        return self._replace(hosts=change(self.hosts), otherwise=otherwise)
 
     @property
     def switchless(self) -> bool:
@@ -819,3 +826,8 @@ class Plan(NamedTuple):
     """Digits of the numbers in device names, by the prefix of the name; without a lock file, those of the largest."""
     installed: Installed | None = None
     """What stands already; None: nothing is known to."""
+
+    @property
+    def prefill_servers(self) -> ServerGroup | None:
+        """Return the servers with another GPU that process the prompts of its served model; None: there are none."""
+        return next((group for group in self.groups if group.sized), None)

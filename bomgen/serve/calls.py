@@ -447,6 +447,7 @@ CALLS = {
     # with the plan that the prices are for, and whether they were entered on the page instead of read from a file
     "prices": Call("received", "prices", {**BILL, "path?": str, "text?": str, "entered?": bool}, long=True),
     "xray": Call("received", "xray", BILL, long=True),
+    "verify": Call("received", "verify", {**PLAN, "files": [DROPPED]}, long=True),
     "apply": Call("received", "apply", {**DROPPED, **PLAN, "choices?": {str: str}}, long=True),
     "search": Call(
         "form",

@@ -1,4 +1,4 @@
-"""Files that are dropped on the page: price lists, bills of others, and edited quotes."""
+"""Files that are dropped on the page: price lists, bills of others, outputs of devices, and edited quotes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from bomgen.serve.calls import (
 )
 from bomgen.serve.form import USUAL_CURRENCY, data_of, with_values
 from bomgen.workflow.inputs import read_all
-from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.pipeline import list_cables, work_out
 from bomgen.workflow.plan_files import COST_BOOKS, PlanFile, content_of
 from bomgen.xray.contents import open_bill, plan_name, plan_text, xray_document
 from bomgen.xray.inspection import inspect
@@ -48,7 +48,7 @@ KEEP, FORCE = "plan", "force"
 """Choices of a conflict: to leave the plan as it is and take the other edits; to take a workbook of another state."""
 
 
-def file_of(request: Request) -> tuple[str, bytes]:
+def file_of(request: Mapping[str, Any]) -> tuple[str, bytes]:
     """Return name and content of a file that was dropped. Raises Refused if it is none, or too large."""
     name = Path(request["name"]).name[:MOST_NAME]
     try:
@@ -184,6 +184,23 @@ def xray(_workspace: Workspace, request: Request) -> Data:
     except PlanErrors as errors:
         answer["problems"] = texts_of(errors.problems)
     return answer
+
+
+# outputs ------------------------------------------------------------------------------------------------------------
+
+
+def verify(workspace: Workspace, request: Request) -> Data:
+    """Return, as a page, what differs between a plan and the network whose devices printed the `files`."""
+    from bomgen.verify.findings import USUAL_ERROR_RATE, verification_document  # which load NumPy
+    from bomgen.verify.findings import verify as compare
+    from bomgen.verify.reading import read_outputs
+
+    words, report = language_of(request), work_out(plan_of(workspace, request))
+    if report.clusters:
+        raise Refused("the plan has several clusters; verify one of them with `bomgen verify --cluster`")
+    as_built = read_outputs(("", *file_of(file)) for file in request["files"])
+    verification = compare(as_built, list_cables(report), {}, USUAL_ERROR_RATE)
+    return {"html": html(verification_document(verification, report.plan.name, words), words, alone=False).decode()}
 
 
 # edited quotes ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, require
 from bomgen.plan.fabric_demand import Attachment, attachments
-from bomgen.plan.types import ESTIMATE, ONE_POOL, Inference, Plan, Reinforcement, Training
+from bomgen.plan.types import ESTIMATE, ONE_POOL, Hosts, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
 from bomgen.sizing import storage
 from bomgen.sizing.servers import (
@@ -47,7 +47,7 @@ from bomgen.sizing.training.states import ParallelSplit
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.predict import Predicted, Predictor
     from bomgen.sizing.reinforcement import ReinforcedStep
-    from bomgen.sizing.serving.service import Serving
+    from bomgen.sizing.serving.service import ServersOfPrompts, Serving
 
 STEPS = 8
 """The search for a cluster that makes up for its lost time grows by an eighth per step."""
@@ -612,13 +612,43 @@ def _size_inference(plan: Plan, workload: Inference, attached: Mapping[str, Atta
 
     cluster, fixed = plan.cluster, given_gpus(plan.cluster)
     links = links_of_gpu(plan, attached)
-    need = serving.size_serving(workload, cluster.gpu, links, cluster.gpus_per_server, fixed)
+    prefill = _servers_of_prompts(plan)
+    need = serving.size_serving(workload, cluster.gpu, links, cluster.gpus_per_server, fixed, prefill)
     servers, gpus = count_servers(plan, need.gpus_to_buy, attached)
     network = network_of_gpu(plan, attached, cluster.gpus_per_server) if cluster.gpus_per_server else None
     network = bytes_of_network(network) if network else None
+    if network and prefill and prefill.links:
+        network = min(network, prefill.links.network, key=lambda rate: rate.value)
     unit = None if fixed is None else gpus_of_unit(cluster)
     served = serving.serve(workload, need, cluster.gpu, gpus, unit, network)
     return Sizing(serving=served, servers=servers, gpus=gpus)
+
+
+def _servers_of_prompts(plan: Plan) -> ServersOfPrompts | None:
+    """Return the servers with another GPU that process the prompts of a served model; None: there are none."""
+    from bomgen.sizing.serving.service import ServersOfPrompts
+
+    if plan.prefill_servers is None:
+        return None
+    cluster = plan.prefill_servers.cluster
+    links = links_of_gpu(plan._replace(cluster=cluster, fabrics=()), {})
+    return ServersOfPrompts(cluster.gpu, links, require(cluster.gpus_per_server, "the group has servers"))
+
+
+def count_prefill_servers(plan: Plan, sizing: Sizing) -> Plan:
+    """Return the plan with the number of servers with another GPU that the prompts of its served model need."""
+    pool = sizing.serving.need.prefill if sizing.serving else None
+    group = plan.prefill_servers
+    if pool is None or group is None:
+        return plan
+    servers = servers_for_gpus(pool.gpus_to_buy, require(group.cluster.gpus_per_server, "the group has servers"))
+
+    def counted(machines: tuple[Hosts, ...]) -> tuple[Hosts, ...]:
+        return tuple(hosts._replace(pieces=servers) if hosts.name == group.name else hosts for hosts in machines)
+
+    fabrics = (fabric.with_hosts(counted) for fabric in plan.fabrics)
+    groups = (of_plan._replace(servers=servers) if of_plan.sized else of_plan for of_plan in plan.groups)
+    return plan._replace(groups=tuple(groups), fabrics=tuple(fabrics))
 
 
 def _fit(asked: _Run, gpus: Figure, below: float) -> MemoryFit | Infeasible | None:

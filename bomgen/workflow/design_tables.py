@@ -526,8 +526,10 @@ class DesignTables:
         for name, value in zip(RUN, (days, *(ends or (None, None))), strict=True):
             if value is not None:
                 table.put(family, row, name, float(value))
-        # Where the cards of each server follow the workload, the number of servers does not determine the hardware.
-        if not self._given and cluster.servers is not None and plan.cluster.with_cards is None:
+        # Where the cards of each server follow the workload, or the servers for prompts, the number of servers does not
+        # determine the hardware.
+        follows = plan.cluster.with_cards or plan.prefill_servers
+        if not self._given and cluster.servers is not None and follows is None:
             table.put(family, row, "servers", cluster.servers.value)
 
     def _open(self, settings: tuple[str, ...], row: int) -> Opened:

@@ -49,7 +49,7 @@ from bomgen.results.checks import Check, check_money, checks, checks_from_proble
 from bomgen.results.result import Growth, Input, Report
 from bomgen.results.warnings import design_warnings, ineffective_keys
 from bomgen.results.what_if import changed_parts
-from bomgen.sizing.cluster_size import Sizing, size_with_cards
+from bomgen.sizing.cluster_size import Sizing, count_prefill_servers, size_with_cards
 from bomgen.workflow.inputs import (
     Inputs,
     PriceBooks,
@@ -208,6 +208,7 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         report_stage("sizes")
         bmc_gbps = catalog.assumption("bmc-port-rate")
         plan, attached, sizing = size_with_cards(plan, bmc_gbps)
+        plan = count_prefill_servers(plan, sizing)
         servers = sizing.servers
         if plan.pair and servers and servers.value == PAIR:
             plan = plan._replace(fabrics=(plan.pair, *plan.fabrics), no_compute=None)

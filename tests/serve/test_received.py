@@ -14,6 +14,7 @@ import openpyxl
 import pytest
 from workbook_edits import Quote
 
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.jobs import heard_by
 from bomgen.output.price_lists import written
 from bomgen.serve import engine, form, received
@@ -268,6 +269,18 @@ def test_a_bill_with_two_quantities_is_asked_about(workspace: Workspace) -> None
     answered = received.xray(workspace, dropped("bill.csv", bill, answers={"quantity": "quantity=C"}))
     assert answered["questions"] == []
     assert ">65<" in answered["html"]
+
+
+def test_outputs_of_devices_are_verified(workspace: Workspace) -> None:
+    """Several files are one network: the page says which cables are as planned; a file without a form is refused."""
+    of_leaf = "device_a,port_a,device_b,port_b\n"
+    halves = [of_leaf + f"server-01,nic{port},compute-leaf-01,1/{port}\n" for port in (1, 2)]
+    files = [dropped(f"{number}.csv", half.encode()) for number, half in enumerate(halves)]
+    files = [{name: file[name] for name in ("name", "base64")} for file in files]
+    found = received.verify(workspace, {"path": "small.yaml", "text": PLAN, "files": files})
+    assert "2 of 40 cables as planned, 0 wrong" in found["html"]
+    with pytest.raises(PlanErrors, match="no form of output is recognised"):
+        received.verify(workspace, {**dropped("a.txt", b""), "files": [dropped("a.txt", b"Hello")]})
 
 
 def edited(workspace: Workspace, cells: dict[str, Any], text: str = PLAN) -> bytes:

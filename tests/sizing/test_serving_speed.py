@@ -142,10 +142,10 @@ def test_the_rows_are_predicted() -> None:
         terms = line_rate_terms(row.work, row.machine, row.split)._asdict()
         found = {name: known.values.get(COEFFICIENTS.get(name, ""), 1.0) * terms[name] for name in terms}
         prompt = sum(found[name] for name in PROMPT if name not in CHUNKED), sum(found[name] for name in CHUNKED)
-        load = Load(row.split.in_flight, row.split.ranks, row.split.pipeline, row.work.prompt, row.output, 1.0, 1.0)
         step = sum(found[name] for name in DECODE)
         parts = Parts(step, *prompt, constant=0.0, share=known.values[serving.SHARE])
-        errors.append(abs(times_of_load(parts, load).tpot * known.corrections[serving.TPOT] / row.tpot - 1))
+        times = times_of_load(parts, row.work, row.split, Load(row.output, mixed=1.0, drafting=1.0))
+        errors.append(abs(times.tpot * known.corrections[serving.TPOT] / row.tpot - 1))
         below += row.tpot < sum(terms[name] for name in READING)
     assert len(errors) > 1000
     assert below < len(rows) / 100, "rows whose KV cache may have 8 bits"

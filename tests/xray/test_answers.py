@@ -181,7 +181,7 @@ def test_bills_of_strangers(text: str, said: str) -> None:
 
 def test_management_of_rack_scale_systems() -> None:
     """Eight racks of 18 trays with a management switch for nine of them: 16 switches are as many as usual."""
-    rows = "Part,Fabric,Role,Qty\ngb200-nvl72-generic,,,8\nSN2201,out_of_band,leaf,{}\ncat6-rj45-20m,out_of_band,,401\n"
+    rows = "Part,Fabric,Role,Qty\ndgx-gb200-nvl72,,,8\nSN2201,out_of_band,leaf,{}\ncat6-rj45-20m,out_of_band,,401\n"
     doubted = [
         [each.pieces for each in look_at(rows.format(count)).findings if each.code in ("few", "many")]
         for count in (16, 15)

@@ -99,7 +99,6 @@ def coefficients(fit: Fit) -> dict[str, Any]:
     before = problem.base_spreads()
     return {
         "terms": list(problem.names),
-        "prior": list(problem.prior.values()),
         "priors": [
             name for name, of, prior in zip(problem.names, spread, before, strict=True) if of > PRIOR_SHARE * prior
         ],

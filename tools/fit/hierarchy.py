@@ -234,12 +234,11 @@ class Fit:
         of_level = self.problem.level(level)
         return np.asarray(of_level.groups(self.problem.names) @ self.values[self._columns(of_level, place)])
 
-    def logs(self, table: Observations, chosen: Rows, with_cluster: bool) -> Array:
-        """Logs of the inverse efficiencies of rows, with or without what is particular to their cluster."""
+    def logs(self, table: Observations, chosen: Rows) -> Array:
+        """Logs of the inverse efficiencies of rows, without what is particular to their cluster."""
         problem = self.problem
-        leave_out = "" if with_cluster else problem.cluster
         cells, cell = self._cells(table, chosen)
-        maps = (self._map(one, leave_out) for one in cells)
+        maps = (self._map(one, problem.cluster) for one in cells)
         logs = np.stack([matrix @ self.values[columns] for columns, matrix in maps])[cell]
         logs += np.outer(table.years[chosen], problem.ages()) * self.values[self.age]
         logs = np.log(problem.inverse_efficiencies(logs)[0])
@@ -248,13 +247,10 @@ class Fit:
             logs[:, own] = np.minimum(logs[:, own], logs[:, others].min(axis=1))
         return np.asarray(logs)
 
-    def parts(self, table: Observations, chosen: Rows, with_cluster: bool = False) -> Array:
-        """Seconds of each part of rows."""
-        return np.asarray(np.exp(self.logs(table, chosen, with_cluster) @ table.design.T) * table.seconds[chosen])
-
-    def predict(self, table: Observations, chosen: Rows, with_cluster: bool = False) -> Array:
+    def predict(self, table: Observations, chosen: Rows) -> Array:
         """Seconds of rows."""
-        return np.asarray(self.parts(table, chosen, with_cluster).sum(axis=1))
+        parts = np.exp(self.logs(table, chosen) @ table.design.T) * table.seconds[chosen]
+        return np.asarray(parts.sum(axis=1))
 
     def spread(self) -> Array:
         """Standard deviation of the log of each base after the fit: as its prior's where no row says more."""

@@ -43,11 +43,11 @@ BATCH = "batch"
 PRIOR: Mapping[str, float] = {
     "memory": 1.25,
     "arithmetic": 1.4,
+    "expert_arithmetic": 2.0,
     "starts": 1.0,
     "requests": 1.0,
     "reduces": 1.5,
     "prompt_arithmetic": 1.6,
-    "prompt_experts": 2.0,
     "prompt_starts": 3.0,
     SHARE: 0.1,
     CONSTANT: 1.0,
@@ -55,7 +55,7 @@ PRIOR: Mapping[str, float] = {
 WIDE_SPREADS = {"prompt_starts": 1.0, SHARE: 1.0}
 OTHER_SPREAD = 0.7
 """Standard deviation of the log of an inverse efficiency, or of its excess over 1, around its prior."""
-PROMPTS = ("prompt_arithmetic", "prompt_experts", "prompt_starts")
+PROMPTS = ("prompt_arithmetic", "expert_arithmetic", "prompt_starts")
 OVERHEAD = ("starts", "requests")
 IMPORTANCE = {TPOT: 1.0, TTFT: 0.5, BATCH: 0.7, REQUEST: 1.0}
 """Weight of an observation by its kind; times of requests that are the sum of two others have none."""
@@ -63,7 +63,7 @@ PROBLEM = Problem(
     prior=PRIOR,
     spreads={name: WIDE_SPREADS.get(name, OTHER_SPREAD) for name in PRIOR},
     levels=(
-        Level("engine", {OVERHEAD: 0.1, PROMPTS: 0.15, (CONSTANT,): 0.5, (SHARE,): 1.0}),
+        Level("engine", {("starts",): 0.1, PROMPTS: 0.15, (CONSTANT,): 0.5, (SHARE,): 1.0}),
         Level("generation", {OVERHEAD: 0.15, ("memory",): 0.2, ("arithmetic",): 0.2, PROMPTS: 0.15}),
     ),
     noise=0.15,
@@ -76,8 +76,8 @@ PROBLEM = Problem(
     aged=frozenset(PRIOR) - {SHARE},
 )
 FOLDS, SEED = 12, 0
-SHRUNK_WIDTH = 8
-"""Groups of an engine whose width counts as much as that of all engines."""
+SHRUNK_WIDTH = 2
+"""Groups of an engine whose width counts as much as that of the widest engine, which it has without groups."""
 SHRUNK_PAIR = 2
 """Rows of a pair whose mean error counts as much as none."""
 ENGINES = ("vllm", "sglang", "tensorrt-llm")
@@ -143,21 +143,16 @@ def _parts(rows: Sequence[MeasuredServing]) -> dict[str, dict[tuple[str, ...], A
     work, machine = ServedWork(*columns(row.work for row in rows)), ServingMachine(*columns(r.machine for r in rows))
     split = ReplicaSplit(*columns(row.split for row in rows))
     drafted, output = split.verified - 1, np.array([row.output for row in rows])
-    load = Load(
-        in_flight=split.in_flight,
-        ranks=split.ranks,
-        pipeline=split.pipeline,
-        prompt_tokens=work.prompt,
-        output=output,
-        mixed=np.array([float(row.mixed) for row in rows]),
-        drafting=steps_of_token(drafted, ACCEPTED * drafted, work.layers),
-    )
+    mixed = np.array([float(row.mixed) for row in rows])
+    load = Load(output, mixed, steps_of_token(drafted, ACCEPTED * drafted, work.layers))
     none = np.zeros(len(rows))
     parts: dict[str, dict[tuple[str, ...], Array]] = {kind: defaultdict(lambda: none) for kind in IMPORTANCE}
 
     def add(coefficient: str | None, **seconds: Array) -> None:
         alone = Parts(none, none, none, none, none)._replace(**seconds)
-        after, before = (times_of_load(alone._replace(share=np.full(len(rows), share)), load) for share in (0.0, 1.0))
+        after, before = (
+            times_of_load(alone._replace(share=np.full(len(rows), share)), work, split, load) for share in (0.0, 1.0)
+        )
         names = (coefficient,) if coefficient else ()
         for kind in (TPOT, TTFT, BATCH):
             first, moved = getattr(after, kind), getattr(before, kind) - getattr(after, kind)
@@ -186,7 +181,7 @@ def half_widths(table: Times, predicted: Array, used: NDArray[np.bool_]) -> dict
     """Return the half widths of 90 % intervals, as logs, by time, then by engine and kind of model.
 
     From the times in `used`, which `predicted` gives without having seen their model. The width of an engine is drawn
-    towards that of all engines.
+    towards that of the widest: a kind of model of which it has few rows may be as far off.
     """
     errors, engines = np.abs(np.log(predicted / table.measured)), table.labels["engine"]
     used = used & np.isin(engines, ENGINES)
@@ -195,10 +190,10 @@ def half_widths(table: Times, predicted: Array, used: NDArray[np.bool_]) -> dict
         found[time] = {}
         for kind in KINDS.values():
             of_kind = used & (table.kinds == f"{time} {kind}")
-            everywhere, _ = _width(table, errors, of_kind)
-            for engine in ENGINES:
-                own, groups = _width(table, errors, of_kind & (engines == engine))
-                width = (groups * own + SHRUNK_WIDTH * everywhere) / (groups + SHRUNK_WIDTH)
+            of_engines = {engine: _width(table, errors, of_kind & (engines == engine)) for engine in ENGINES}
+            widest = max(width for width, _ in of_engines.values())
+            for engine, (own, groups) in of_engines.items():
+                width = (groups * own + SHRUNK_WIDTH * widest) / (groups + SHRUNK_WIDTH)
                 found[time][f"{engine} {kind}"] = round(width, DIGITS)
     return found
 

@@ -15,12 +15,11 @@ import serving
 from evaluate import by_label, errors, everything, predict_unseen
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
-from serving import BATCH, PRIOR, Times
+from serving import BATCH, Times
 from training_rows import UnusedRow
 
 from bomgen.sizing.prediction.coefficients import SERVING_FIT, load
-from bomgen.sizing.prediction.serving import LEVELS, REQUEST, TPOT, TTFT
-from bomgen.sizing.prediction.serving_terms import inverse_efficiency
+from bomgen.sizing.prediction.serving import REQUEST, TPOT, TTFT
 
 SHOWN = ("By what the fit has not seen", "Choice and number, model left out")
 """Sections of the page; all of them are in the CSV file."""
@@ -87,7 +86,6 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
             yield f"| {name} | {' | '.join(cells)} |"
     yield from intervals(table, unseen["a model left out"], labels["an engine"])
     yield from backtest.page(table)
-    yield from coefficients()
     yield "\n## Rows left out\n"
     yield "| model | rows | why |\n|---|---|---|"
     counted = Counter((each.fields["model"], each.reason) for each in left_out)
@@ -133,24 +131,6 @@ def intervals(table: Times, predicted_times: Array, engines: NDArray[np.str_]) -
         factors = " / ".join(f"{np.exp(width):.2f}" for width in widths if width)
         if any(cells):
             yield f"| {name} | {' | '.join(cells)} | {factors} |"
-
-
-def coefficients() -> Iterator[str]:
-    """The inverse efficiencies and scales that `make fit` found, of an average model, engine and accelerator."""
-    found = load(SERVING_FIT)
-    groups = [f"{level}: {', '.join(found[level])}" for level in LEVELS]
-    yield "\n## Fitted coefficients\n"
-    yield (
-        f"Of {found['rows']} rows, SHA-256 of the file {found['rows_sha256']}: {len(PRIOR)} inverse efficiencies and "
-        f"scales, an age of {found['age']:.2f} (log per year), and the deviations of {'; '.join(groups)}. Those of "
-        "bytes and FLOPs are at least 1. One marked as a prior keeps more than 80 % of the spread that it had before "
-        "any row was seen: the data do not identify it.\n"
-    )
-    yield "| coefficient | prior | found | |\n|---|---|---|---|"
-    for name, prior, log in zip(PRIOR, found["prior"], found["base"], strict=True):
-        value = inverse_efficiency(name, log)
-        yield f"| {name} | {prior:g} | {value:.3g} | {'prior' if name in found['priors'] else 'fitted'} |"
-    yield f"\nAll numbers: `bomgen/data/measured/{SERVING_FIT}`, as logs."
 
 
 def _bands(table: Times) -> dict[str, Mask]:

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
 from functools import cache
-from math import log2
 from typing import NamedTuple
 
 from training_rows import GBPS, Unusable, UnusedRow
@@ -20,7 +19,14 @@ from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.sizing.prediction.coefficients import SERVING_FACTS, generation, load, numbered_rows
-from bomgen.sizing.prediction.serving_terms import ReplicaSplit, ServedWork, ServingMachine, peak_of_format, served_work
+from bomgen.sizing.prediction.serving_terms import (
+    ReplicaSplit,
+    ServedWork,
+    ServingMachine,
+    doublings,
+    peak_of_format,
+    served_work,
+)
 from bomgen.sizing.serving.gpu_memory import format_of_rest
 
 ROWS = "serving-steps.csv"
@@ -103,7 +109,8 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
     born = generation(fields["gpu"], SERVING_FACTS)
     if born is None:
         raise Unusable("too few rows of this generation of accelerators")
-    split, queued = _split(fields), _queued(fields)
+    machine = _machine(fields["gpu"], fields["model"], fields["precision"])
+    split, queued = _split(fields, machine.domain), _queued(fields)
     if queued is not None:
         split = split._replace(in_flight=split.in_flight * queued)
     formats = fields["model"], fields["precision"], fields["kv_precision"] or SIXTEEN_BITS
@@ -131,7 +138,7 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         group=" ".join(fields[key] for key in ("model", "gpu", "engine", "precision")),
         years=years_before_newest(fields["date"]),
         work=work,
-        machine=_machine(fields["gpu"], fields["model"], precision),
+        machine=machine,
         split=split,
         output=output,
         mixed=whole,
@@ -146,7 +153,7 @@ def _length(fields: Mapping[str, str], key: str) -> Fraction:
     return Fraction(fields[key]) * (MEAN_OF_RANDOM_LENGTHS if fields["length_rule"] == RANDOM_LENGTHS else 1)
 
 
-def _split(fields: Mapping[str, str]) -> ReplicaSplit[float]:
+def _split(fields: Mapping[str, str], domain: float) -> ReplicaSplit[float]:
     width, ranks, expert = (float(fields[key]) for key in ("tensor", "attention_data", "expert"))
     in_flight = float(fields["concurrency"])
     if pools := fields["disaggregated"]:
@@ -156,7 +163,7 @@ def _split(fields: Mapping[str, str]) -> ReplicaSplit[float]:
     return ReplicaSplit(
         width=width,
         ranks=ranks,
-        doublings=log2(width),
+        doublings=doublings(width, domain),
         exchanges=float(ranks > 1 and max(width * ranks, expert) > 1),
         pipeline=float(fields["pipeline"]),
         verified=1.0 + DRAFTED * (fields["speculative"] == DRAFTING),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import training_rows
-from hierarchy import Array, Level, Observations, Problem, columns
+from hierarchy import Level, Observations, Problem, columns
 from numpy.typing import NDArray
 from training_rows import MeasuredStep, UnusedRow
 
@@ -92,13 +92,9 @@ PROBLEM = Problem(
 class Steps(Observations):
     """Measured steps as arrays."""
 
-    work: Work[Array]
-    machine: Machine[Array]
-    split: Split[Array]
     moe: NDArray[np.bool_]
     model: NDArray[np.str_]
     source: NDArray[np.str_]
-    tuning: NDArray[np.str_]
 
 
 def read() -> tuple[Steps, list[UnusedRow]]:
@@ -121,11 +117,7 @@ def _steps(rows: Sequence[MeasuredStep]) -> Steps:
         kinds=np.array([KINDS[row.moe] for row in rows]),
         importance=np.ones(len(rows)),
         years=np.zeros(len(rows)),
-        work=work,
-        machine=machine,
-        split=split,
         moe=np.array([row.moe for row in rows]),
         model=np.array([row.fields["model"] for row in rows]),
         source=np.array([row.fields["source"] for row in rows]),
-        tuning=np.array([row.fields["tuning"] for row in rows]),
     )

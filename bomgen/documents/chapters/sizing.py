@@ -361,7 +361,7 @@ def _serving_notes(writer: Writer, served: Serving) -> Iterator[Note]:
     texts = [_too_small(writer, shortage) for shortage in need.reasons]
     if need.smaller:
         smallest, more = need.smaller
-        counts = {"more": more, "gpus": need.gpus_required.value}
+        counts = {"more": more, "gpus": need.gpus_to_buy.value}
         texts.append(writer.word("serving-smaller", split=str(smallest), **counts))
     if inference.tokens_per_second_per_gpu:
         texts.append(writer.word("serving-measured"))
@@ -440,6 +440,14 @@ def serving_sentences(writer: Writer) -> Iterator[str]:
         context = writer.language.value(inference.context.value, "tokens")
         yield writer.word("sentence-serving-held", held=number(found.held.value), context=context)
     yield writer.word("sentence-serving-command", command=engine_command(inference, found))
+    prefill, servers = served.need.prefill, writer.report.design.plan.prefill_servers
+    if prefill and servers:
+        gpu = servers.cluster.gpu.identity.name
+        gpus, command = (
+            writer.language.value(prefill.gpus_to_buy.value, "GPUs"),
+            engine_command(inference, prefill.replica),
+        )
+        yield writer.word("sentence-serving-prefill", gpu=gpu, gpus=gpus, command=command)
     yield from margin_sentences(writer)
     if served.of_gpu is None or served.requests_per_minute is None:
         return

@@ -213,6 +213,8 @@ SIZES = frozenset(("gpus", "servers", "racks", "budget", "power", "round_up_to")
 """Keys of the cluster that say how large it is, or in which steps; without one, its chassis hold the cards needed."""
 CONFIGURED = ("cpu", "memory", "nvme", "nics")
 """Keys of the configuration that a server is ordered with."""
+PREFILL = "prefill"
+"""The name of the group of servers with another GPU that process the prompts of a served model."""
 _BUDGET = re.compile(r"(.+?)\s*([A-Z]{3})?")
 """An amount, and the code of its currency."""
 ROUND_UP = "cluster-round-up-to"
@@ -400,32 +402,43 @@ def _own_nic(section: PlanSection, id: str | None, key: str) -> parts.Nic | None
 # Servers of other kinds, which join fabrics of the cluster as machines with the ports of their own NICs.
 
 
-def _groups(section: PlanSection) -> tuple[ServerGroup, ...]:
-    """Return the groups of a cluster block; what is wrong with one is noted, and it is left out."""
-    groups = list[ServerGroup]()
-    for group in section.items("groups"):
-        bought, name = cluster(group), str(group.text("name"))
-        if bought is None:
-            continue
-        if bought.server is None or bought.server.trays or bought.server.without_cards:
-            text = (
-                f"the servers of the group {name} must be complete servers of the catalogue; specify another `server`"
-            )
-            group.problem("name", text, "group")
-            continue
-        groups.append(ServerGroup(name, bought, group.setting("servers"), group.texts("fabrics")))
-    return tuple(groups)
+def _groups(root: PlanSection) -> tuple[ServerGroup, ...]:
+    """Return the groups of servers; what is wrong with one is noted, and it is left out.
+
+    They are those of the cluster block, and the servers of another GPU that process the prompts of a served model.
+    """
+    groups = [_group(group, str(group.text("name"))) for group in root.below("cluster").items("groups")]
+    prefill = root.below("workload").below("inference").below("pools").below("prefill")
+    if prefill.has("gpu") or prefill.has("server"):
+        groups.append(_group(prefill, PREFILL, sized=True))
+    return tuple(group for group in groups if group)
+
+
+def _group(section: PlanSection, name: str, sized: bool = False) -> ServerGroup | None:
+    bought = cluster(section)
+    if bought is None:
+        return None
+    if bought.server is None or bought.server.trays or bought.server.without_cards:
+        text = f"the servers of the group {name} must be complete servers of the catalogue; specify another `server`"
+        section.problem("name" if section.has("name") else "gpu", text, "group")
+        return None
+    if sized:
+        return ServerGroup(name, bought, Figure(1, "servers", Given(section.mark, name)), (), sized)
+    return ServerGroup(name, bought, section.setting("servers"), section.texts("fabrics"))
 
 
 def _join(section: PlanSection, groups: Sequence[ServerGroup], fabrics: Sequence[FabricPlan]) -> list[FabricPlan]:
     """Return the fabrics with the groups that join them; what is wrong is noted."""
     names, joined = [fabric.name for fabric in fabrics], list[FabricPlan]()
+    if not fabrics and any(group.sized for group in groups):
+        text = "servers of another GPU join fabrics, and the plan has none; add `fabrics: {compute: default}`"
+        section.problem("gpu", text, "group")
     for at, group in enumerate(groups):
         if wrong := [name for name in group.fabrics if name not in names]:
             text = f"no fabric '{wrong[0]}' to join; the plan has {', '.join(names) or 'none'}"
             section.below("groups").below(at).problem("fabrics", text, "group")
     for fabric_plan in fabrics:
-        hosts = list(fabric_plan.hosts)
+        hosts = list[Hosts]()
         for group in groups:
             if fabric_plan.switchless or (group.fabrics and fabric_plan.name not in group.fabrics):
                 continue
@@ -433,8 +446,12 @@ def _join(section: PlanSection, groups: Sequence[ServerGroup], fabrics: Sequence
                 hosts.append(_hosts_of(group, fabric_plan, section.catalog.assumption("bmc-port-rate")))
             except PlanErrors as errors:
                 section.problems.extend(errors.problems)
-        joined.append(fabric_plan._replace(hosts=tuple(hosts)))
+        joined.append(fabric_plan.with_hosts(partial(_add_hosts, hosts)))
     return joined
+
+
+def _add_hosts(more: Sequence[Hosts], machines: tuple[Hosts, ...]) -> tuple[Hosts, ...]:
+    return (*machines, *more)
 
 
 def _hosts_of(group: ServerGroup, fabric_plan: FabricPlan, bmc_gbps: Figure) -> Hosts:
@@ -485,7 +502,7 @@ def bind(source: Source, catalog: Catalog) -> Plan:
     ordered = sorted(filter(None, described), key=lambda read: (ROLES.index(read.role), read.name))
     if bought:
         ordered = [with_ethernet_planes(fabric_plan, bought.server_nic, problems) for fabric_plan in ordered]
-    groups = _groups(root.below("cluster"))
+    groups = _groups(root)
     fabrics = bought_once(_join(root.below("cluster"), groups, ordered), problems)
     plan = partial(
         Plan,

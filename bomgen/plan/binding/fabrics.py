@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, Record
@@ -266,6 +267,10 @@ one_switch = constant("one_switch", "machines", 1)
 """The customer's switch that uplinks lead to."""
 
 
+def _leave_out_parts(elsewhere: set[str], machines: tuple[Hosts, ...]) -> tuple[Hosts, ...]:
+    return tuple(hosts._replace(part=None) if hosts.name in elsewhere else hosts for hosts in machines)
+
+
 def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple[FabricPlan, ...]:
     """Return the fabrics with machines of one name bought once: by the first fabric that names their part.
 
@@ -274,7 +279,7 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
     buyers: dict[str, tuple[str, Hosts]] = {}
     changed = []
     for fabric_plan in fabrics:
-        hosts = []
+        elsewhere = set[str]()
         for here in fabric_plan.hosts:
             where, first = buyers.get(here.name, (fabric_plan.name, here))
             stated = [(str(here.pieces.value), str(first.pieces.value))]
@@ -290,10 +295,9 @@ def bought_once(fabrics: Iterable[FabricPlan], problems: list[Problem]) -> tuple
                     problems.append(Problem(mark, "error", text, "hosts", f"fabrics.{fabric_plan.name}.hosts"))
             if where == fabric_plan.name or first.part is None:
                 buyers[here.name] = (fabric_plan.name, here)
-                hosts.append(here)
             else:
-                hosts.append(here._replace(part=None))
-        changed.append(fabric_plan._replace(hosts=tuple(hosts)))
+                elsewhere.add(here.name)
+        changed.append(fabric_plan.with_hosts(partial(_leave_out_parts, elsewhere)))
     return tuple(changed)
 
 

@@ -407,10 +407,10 @@ addEventListener("dragover", (event) => { event.preventDefault(); document.body.
 addEventListener("dragleave", (event) => { if (!event.relatedTarget) document.body.classList.remove("over"); });
 addEventListener("drop", (event) => {
   document.body.classList.remove("over");
-  const [dropped] = event.dataTransfer.files;
-  if (!dropped) return;
+  const dropped = event.dataTransfer.files;
+  if (!dropped.length) return;
   event.preventDefault();
-  importDialog(page, dropped);
+  importDialog(page, ...dropped);
 }, true);
 addEventListener("beforeunload", (event) => { if (typed()) event.preventDefault(); });
 

@@ -144,27 +144,30 @@ function base64(chosen) {
   });
 }
 
-export async function importDialog(page, chosen) {
+export async function importDialog(page, chosen, ...more) {
   if (!chosen) {
     const input = document.getElementById("chosen");
-    input.onchange = () => { if (input.files[0]) importDialog(page, input.files[0]); input.value = ""; };
+    input.onchange = () => { if (input.files[0]) importDialog(page, ...input.files); input.value = ""; };
     return openDialog(word("import"), make("p", {}, word("import-hint")), button(word("choose-file"), () => input.click(), { className: "main" }),
       make("p", {}, word("unpriced-hint")), unpricedButton(page));
   }
   const place = make("div");
-  const kinds = { "is-prices": takePrices, "is-bill": takeBill, "is-quote": takeQuote };
+  const outputs = { "is-outputs": takeOutputs }; // the only files of which several belong together
+  const kinds = more.length ? outputs : { "is-prices": takePrices, "is-bill": takeBill, "is-quote": takeQuote, ...outputs };
+  const sent = async (file) => ({ name: file.name, base64: await base64(file) });
   const buttons = Object.entries(kinds).map(([name, action]) => button(word(name), async () => {
     try {
-      action(page, place, { name: chosen.name, base64: await base64(chosen) }, []);
+      const [first, ...others] = await Promise.all([chosen, ...more].map(sent));
+      action(page, place, first, [], others);
     } catch (error) {
       complain(error);
     }
   }));
-  if (/\.ya?ml$/i.test(chosen.name)) {
+  if (!more.length && /\.ya?ml$/i.test(chosen.name)) {
     const open = async () => page.take({ path: chosen.name, text: await chosen.text(), version: "" });
     buttons.unshift(button(word("is-plan"), open));
   }
-  openDialog(word("import"), make("p", {}, word("import-what", chosen.name)), make("div", { className: "row" }, ...buttons), place);
+  openDialog(word("import"), make("p", {}, word("import-what", [chosen, ...more].map((file) => file.name).join(", "))), make("div", { className: "row" }, ...buttons), place);
 }
 
 /** Ask what a file leaves open: `again` gets the answers, in steps. Going back asks the last ones anew, with their answers. */
@@ -242,6 +245,11 @@ async function takeBill(page, place, dropped, steps) {
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const use = found.plan ? button(word("use-plan"), () => page.take(found.plan), { className: "main" }) : "";
   place.replaceChildren(listed(found.problems, steps, again), use, goBack(steps, again), found.html ? framed(found.html, word("is-bill")) : "");
+}
+
+async function takeOutputs(page, place, first, _, others) {
+  const found = await long(page, place, "verify", { files: [first, ...others] });
+  if (found) place.replaceChildren(framed(found.html, word("is-outputs")));
 }
 
 const KEPT = { plan: "choice-plan", force: "choice-force" };

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, reduce
-from math import exp, log, log2
+from math import exp, log
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -37,6 +37,7 @@ from bomgen.sizing.prediction.serving_terms import (
     ServedWork,
     ServingMachine,
     ServingTerms,
+    doublings,
     inverse_efficiency,
     least_times,
     line_rate_terms,
@@ -149,35 +150,29 @@ class ReplicaSpeed(NamedTuple):
         return ReplicaSplit(
             width=width,
             ranks=ranks,
-            doublings=log2(width),
+            doublings=doublings(width, self.plain[1].domain),
             exchanges=float(ranks > 1),
             pipeline=float(self.pipeline.value),
             verified=1.0 + self.drafted[0],
             in_flight=in_flight,
         )
 
-    def load(self, in_flight: float) -> Load[float]:
-        """Return the load of so many requests in flight."""
-        return Load(
-            in_flight=in_flight,
-            ranks=float(self.ranks.value),
-            pipeline=float(self.pipeline.value),
-            prompt_tokens=self.plain[0].prompt,
-            output=self.output_tokens,
-            mixed=float(self.mixed),
-            drafting=steps_of_token(*self.drafted, self.plain[0].layers),
-        )
+    @property
+    def load(self) -> Load[float]:
+        """The load, besides its prompts and the requests in flight."""
+        return Load(self.output_tokens, float(self.mixed), steps_of_token(*self.drafted, self.plain[0].layers))
 
     def times(self, in_flight: float) -> TimesAtLoad:
         """Return the times at a load."""
-        terms, load, values = self.at_line_rate(in_flight), self.load(in_flight), self.coefficients.values
+        terms, load, values = self.at_line_rate(in_flight), self.load, self.coefficients.values
         seconds = {
             name: values[COEFFICIENTS[name]] * at_rate if name in COEFFICIENTS else at_rate
             for name, at_rate in zip(ServingTerms._fields, terms, strict=True)
         }
         step, chunked = sum(seconds[name] for name in DECODE), sum(seconds[name] for name in CHUNKED)
         prompt = sum(seconds[name] for name in PROMPT if name not in CHUNKED)
-        times = times_of_load(Parts(step, prompt, chunked, self.constant, values[SHARE]), load)
+        parts = Parts(step, prompt, chunked, self.constant, values[SHARE])
+        times = times_of_load(parts, self.plain[0], self.split(in_flight), load)
         least, corrections = least_times(terms, load), self.coefficients.corrections
         decode, tpot, undisturbed, ttft = (
             corrected_time.plain(time, corrections[kind], floor)
@@ -352,8 +347,7 @@ def _learn_own(speed: ReplicaSpeed, inference: Inference) -> ReplicaSpeed:
 def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
     """Return the predicted speed of a replica with `gpus` GPUs and requests in flight, with its intervals."""
     degrees = {"width": speed.width, "ranks": speed.ranks, "pipeline": speed.pipeline, "in_flight": in_flight}
-    plain_split, plain_load = speed.split(float(in_flight.value)), speed.load(float(in_flight.value))
-    split = ReplicaSplit(*map(_setting, plain_split))._replace(**degrees)
+    split = ReplicaSplit(*map(_setting, speed.split(float(in_flight.value))))._replace(**degrees)
     terms = trace(line_rate_terms, speed.work, speed.machine, split)
     seconds = {
         name: seconds_of_term(at_rate, _coefficient(speed, COEFFICIENTS[name])) if name in COEFFICIENTS else at_rate
@@ -367,14 +361,9 @@ def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
     constant = constant_of_request(_coefficient(speed, CONSTANT))
     if speed.loading:
         constant = add_seconds(constant, speed.loading)
-    load = Load(*map(_setting, plain_load))._replace(
-        in_flight=in_flight,
-        ranks=speed.ranks,
-        pipeline=speed.pipeline,
-        prompt_tokens=speed.work.prompt,
-        output=at_least_one(speed.output),
-    )
-    found = trace(times_of_load, Parts(step, prompt, chunked, constant, _coefficient(speed, SHARE)), load)
+    load = Load(*map(_setting, speed.load))._replace(output=at_least_one(speed.output))
+    parts = Parts(step, prompt, chunked, constant, _coefficient(speed, SHARE))
+    found = trace(times_of_load, parts, speed.work, split, load)
     least = trace(least_times, terms, load)
     floors = {TPOT: least.tpot, TTFT: least.ttft}
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import exp
+from math import exp, log2
 from typing import Any, Generic, NamedTuple
 
 from bomgen.catalog import model_matrices
@@ -34,7 +34,7 @@ from bomgen.sizing.model_work import (
     weights_of_head,
     weights_of_matrix,
 )
-from bomgen.sizing.prediction.terms import BYTES, Number, ring_bandwidth
+from bomgen.sizing.prediction.terms import BYTES, LINK_HOP_S, NETWORK_HOP_S, Number, ring_bandwidth
 from bomgen.sizing.servers import peak_flops
 from bomgen.sizing.serving import kv_cache
 from bomgen.sizing.serving.gpu_memory import adapter_bytes_of_gpu, adapter_parameters, bytes_of_rest
@@ -139,7 +139,7 @@ class ReplicaSplit(NamedTuple, Generic[Number]):
     ranks: Number
     """Groups of such GPUs that attend to separate requests."""
     doublings: Number
-    """Logarithm of `width` to base 2."""
+    """See `doublings`."""
     exchanges: Number
     """1: tokens are exchanged with experts on other GPUs; else 0, where all-reduces do it."""
     pipeline: Number
@@ -179,19 +179,18 @@ PROMPT = ServingTerms._fields[len(DECODE) :]
 CHUNKED = ("prompt_weights", "prompt_starts")
 """Terms of a prompt that several short ones share."""
 READING = ("weights", "experts", "cache", "adapters")
-ARITHMETIC = ("arithmetic", "expert_arithmetic", "attention")
 COEFFICIENTS = {
     **dict.fromkeys(READING, "memory"),
-    **dict.fromkeys(ARITHMETIC, "arithmetic"),
+    **dict.fromkeys(("arithmetic", "attention"), "arithmetic"),
+    **dict.fromkeys(("expert_arithmetic", "prompt_experts"), "expert_arithmetic"),
     "starts": "starts",
     "requests": "requests",
     **dict.fromkeys(("reduces", "prompt_reduces"), "reduces"),
     **dict.fromkeys(("prompt_arithmetic", "prompt_attention"), "prompt_arithmetic"),
-    "prompt_experts": "prompt_experts",
     "prompt_starts": "prompt_starts",
 }
 """The fitted inverse efficiency of each term that has one."""
-AT_LEAST_ONE = ("memory", "arithmetic", "reduces", "prompt_arithmetic", "prompt_experts")
+AT_LEAST_ONE = ("memory", "arithmetic", "expert_arithmetic", "reduces", "prompt_arithmetic")
 """Inverse efficiencies of bytes and FLOPs, which are never below 1."""
 
 
@@ -201,6 +200,12 @@ def inverse_efficiency(name: str, logarithm: float) -> float:
     if name == SHARE:
         return excess / (1 + excess)
     return 1 + excess if name in AT_LEAST_ONE else excess
+
+
+def doublings(width: float, domain: float) -> float:
+    """Return how often GPUs double on the way to `width`; over the network the latency of a hop counts as more."""
+    inside = min(width, domain)
+    return log2(inside) + NETWORK_HOP_S / LINK_HOP_S * log2(width / inside)
 
 
 def _share_reached(topk: float, experts: float, tokens: float) -> Any:
@@ -293,13 +298,8 @@ class Parts(NamedTuple, Generic[Number]):
 
 
 class Load(NamedTuple, Generic[Number]):
-    """The requests in flight on a replica, and their lengths."""
+    """The load of a replica, besides its prompts and the requests in flight."""
 
-    in_flight: Number
-    ranks: Number
-    pipeline: Number
-    prompt_tokens: Number
-    """Tokens of a prompt that are processed."""
     output: Number
     """Output tokens, at least 1."""
     mixed: Number
@@ -323,18 +323,18 @@ class Times(NamedTuple, Generic[Number]):
     """Time of a batch of requests that all start together."""
 
 
-def times_of_load(parts: Parts[Any], load: Load[Any]) -> Times[Any]:
+def times_of_load(parts: Parts[Any], work: ServedWork[Any], split: ReplicaSplit[Any], load: Load[Any]) -> Times[Any]:
     """Return the times of a fixed number of requests in flight: each sees the prompts of all others once."""
-    p, n = parts, load
-    chunks = step("chunks", "chunks", n.prompt_tokens / CHUNK, "Chunks of a prompt; several short prompts share one.")
+    p, s, n = parts, split, load
+    chunks = step("chunks", "chunks", work.prompt / CHUNK, "Chunks of a prompt; several short prompts share one.")
     alone = step("prompt_alone", "s", p.prompt + p.chunked, "Processing of a prompt alone.")
     shared = step("shared", "s", p.prompt + p.chunked * least(1.0, chunks), "Processing of a prompt among others.")
     ahead = step(
-        *("others", "requests", greatest(0.0, n.in_flight / n.ranks - 1) / n.pipeline * n.mixed),
+        *("others", "requests", greatest(0.0, s.in_flight / s.ranks - 1) / s.pipeline * n.mixed),
         "Prompts of other requests in flight that the same GPUs process.",
     )
     waiting = step("waiting", "s", OVERLAP * ahead * shared, "Time of these prompts that decode does not overlap.")
-    together = step("together", "requests", n.in_flight / n.ranks / n.pipeline, "Prompts that a rank processes.")
+    together = step("together", "requests", s.in_flight / s.ranks / s.pipeline, "Prompts that a rank processes.")
     undisturbed = step(
         *("undisturbed", "s", p.constant + alone + HALF_STEP * p.step),
         "Time to the first token without prompts of others.",

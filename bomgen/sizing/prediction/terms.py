@@ -287,6 +287,12 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
     slots = duration_in_slots(micro_batches, s.pipeline, s.interleave)
     tokens = tokens_of_gpu(s.micro_batch, w.sequence, s.context)
     share = share_of_stage(w.layers, s.pipeline)
+    most = step("most_layers", "layers", share * w.layers, "Layers of the fullest stage.")
+    fewer = step(
+        *("fewer_layers", "layers", least(most * s.pipeline - w.layers, most - 1)),
+        "Layers that the last stage has fewer than the fullest one, as the stages are not equal.",
+        "Megatron Core, account_for_loss_in_pipeline_split: the loss takes the place of layers",
+    )
     passes = step("passes", "passes", PASSES + s.recompute, "Compute in forward passes, with recomputation.")
     products = matrix_passes(s.recompute, w.trained)
     own = step(
@@ -327,6 +333,18 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
     )
     compute = step(
         "compute_seconds", "s", matrix + experts + attention + memory + states, "Time in which links are free."
+    )
+    layers_saved = step(
+        *("saved_seconds", "s", fewer * compute / most / slots * micro_batches),
+        "Time of the layers that the last stage does not have.",
+    )
+    projected = step(
+        *(
+            "head_seconds",
+            "s",
+            2 * (PASSES - 1 + w.trained) * w.head / s.tensor * tokens * micro_batches / m.plain_peak,
+        ),
+        "Matrix product of the output projection, on the last pipeline stage only.",
     )
 
     round_trip = _ring_latency(s.tensor, step("domains", "count", s.tensor / least(s.tensor, m.domain)))
@@ -412,8 +430,8 @@ def line_rate_terms(work: Work[Any], machine: Machine[Any], split: Split[Any]) -
             "Efficiency loss of matrix products with few tokens per micro-batch and GPU, or per expert.",
         ),
         head=term(
-            2 * (PASSES - 1 + w.trained) * w.head / s.tensor * tokens * micro_batches / m.plain_peak,
-            "Matrix product of the output projection, on the last pipeline stage only.",
+            greatest(0.0, projected - layers_saved),
+            "Time that the output projection takes longer than the layers that the last stage does not have.",
         ),
         logits=term(
             LOGIT_BYTES * w.head / w.hidden / s.tensor * tokens * micro_batches / m.memory_bandwidth,

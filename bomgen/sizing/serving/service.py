@@ -40,6 +40,7 @@ from bomgen.core.units import GIGA
 from bomgen.plan.types import ONE_POOL, TWO_POOLS, Inference
 from bomgen.sizing.prediction.predict import Interval
 from bomgen.sizing.prediction.serving import TPOT, TTFT, UNMEASURED, ReplicaSpeed, Speed, predict, prepare
+from bomgen.sizing.prediction.serving_terms import DECODE, PROMPT
 from bomgen.sizing.servers import GpuLinks
 from bomgen.sizing.serving import capacity, gpu_memory
 from bomgen.sizing.serving import kv_cache as kv
@@ -64,11 +65,12 @@ DISTSERVE = "Zhong et al. 2024, DistServe, arXiv 2401.09670; Patel et al. 2023, 
 _LITTLE = Reference("Little 1961, A Proof for the Queuing Formula L = lambda W", "https://doi.org/10.1287/opre.9.3.383")
 
 
-class EstimateRange(NamedTuple):
-    """A figure at the low and at the high end of an estimate."""
+class ServersOfPrompts(NamedTuple):
+    """Servers with another GPU than the cluster's, on which replicas only prefill."""
 
-    low: Figure | None
-    high: Figure | None
+    gpu: Gpu
+    links: GpuLinks | None
+    gpus_per_server: Figure
 
 
 class Pool(NamedTuple):
@@ -79,11 +81,18 @@ class Pool(NamedTuple):
     replicas: Figure
     to_buy: Figure
     """Replicas with the margin."""
+    apart: bool
+    """Whether they have servers with another GPU, which are not of the cluster."""
 
     @property
     def gpus(self) -> Figure:
         """GPUs of all of them."""
         return gpus_of_replicas(self.replicas, self.replica.gpus)
+
+    @property
+    def gpus_to_buy(self) -> Figure:
+        """GPUs of all of them with the margin."""
+        return gpus_of_replicas(self.to_buy, self.replica.gpus)
 
 
 class Need(NamedTuple):
@@ -106,8 +115,9 @@ class Need(NamedTuple):
     replicas: Figure
     """Replicas for the load, as predicted: the prediction may err to either side."""
     gpus_required: Figure
-    gpus_range: EstimateRange | None
-    """GPUs at the ends of an interval of 80 % of the capacity at the targets."""
+    """The fewest GPUs for the load, as predicted; another split may need fewer to buy."""
+    gpus_range: Interval | None
+    """These at the ends of an interval of 80 % of the capacity at the targets."""
     replicas_to_buy: Figure
     """Replicas with the margin for the error of the prediction, and spare ones."""
     gpus_to_buy: Figure
@@ -148,13 +158,13 @@ class Latency(NamedTuple):
 
     ttft: Figure
     """Mean time to the first token."""
-    ttft_range: EstimateRange
+    ttft_range: Interval
     ttft_of_most: Figure | None
     """Time to the first token that the percentile of the targets keeps; None: the plan sets no rate of requests."""
-    ttft_of_most_range: EstimateRange | None
+    ttft_of_most_range: Interval | None
     tpot: Figure
     """Time per output token."""
-    tpot_range: EstimateRange
+    tpot_range: Interval
     prompt: Figure
     """Processing of a prompt alone."""
     busy: Figure | None
@@ -186,12 +196,12 @@ class Serving(NamedTuple):
     latency: Latency | None
     of_gpu: Figure | None
     """Output tokens/s per GPU, measured or predicted."""
-    of_gpu_range: EstimateRange | None
+    of_gpu_range: Interval | None
     tokens_per_second: Figure | None
-    tokens_range: EstimateRange | None
+    tokens_range: Interval | None
     requests_per_minute: Figure | None
     """Requests per minute that the cluster can serve."""
-    requests_range: EstimateRange | None
+    requests_range: Interval | None
     load: Figure | None
     """Share of these that the plan's busiest minute asks for; None: the plan sets no rate of requests."""
     kv_transfer: Figure | None
@@ -208,6 +218,8 @@ class _Asked(NamedTuple):
     """None: unknown, or nothing is to be predicted."""
     gpus_per_server: Figure | None
     demand: Demand | None
+    prefill: tuple[Replica, ReplicaSpeed, int] | None = None
+    """Replicas that only prefill on servers with another GPU, their speed and number."""
 
     def speed(self, replica: Replica) -> ReplicaSpeed | None:
         """Return what the speed of a replica follows from; None where an input is unknown."""
@@ -229,6 +241,8 @@ class _Candidate(NamedTuple):
     """Share of the capacity that counts of a split over servers, None: all."""
     margin: Figure | None = None
     """Share by which more than these are bought."""
+    spares: int = 0
+    """Replicas that stand in for failed ones."""
     prefill: tuple[Replica, ReplicaSpeed, int] | None = None
     """Replicas that only prefill, besides these, their speed and number; None: these prefill, too."""
 
@@ -237,23 +251,34 @@ class _Candidate(NamedTuple):
         """Replicas that are fast enough for all demands, not rounded."""
         return max((float(count.value) for count in self.answering), default=0.0)
 
-    def gpus(self, margin: float = 0.0) -> int:
-        """Return the GPUs of all replicas, with a margin for the error of the prediction."""
-        count = max(1, *(ceil(count.value) for count in self.holding), ceil(self.replicas * (1 + margin)))
+    def gpus(self, margin: float = 0.0, spares: int = 0) -> int:
+        """Return the GPUs of all replicas, with a margin for the error of the prediction, and spare replicas."""
+        count = max(1, *(ceil(count.value) for count in self.holding), ceil(self.replicas * (1 + margin))) + spares
         gpus = int(count * self.replica.gpus.value)
         return gpus + (ceil(self.prefill[2] * (1 + margin)) * int(self.prefill[0].gpus.value) if self.prefill else 0)
 
     @property
+    def to_buy(self) -> int:
+        """The GPUs to buy."""
+        return self.gpus(float(self.margin.value) if self.margin else 0.0, self.spares)
+
+    @property
     def rank(self) -> tuple[float, ...]:
-        """The order of choice: fewest GPUs, fewest to buy, the smaller replica, attention not by requests."""
-        size, to_buy = float(self.replica.gpus.value), self.gpus(float(self.margin.value) if self.margin else 0.0)
-        return self.gpus(), to_buy, size, self.replica.by_requests, self.replicas
+        """The order of choice: fewest GPUs to buy, fewest required, the smaller replica, attention not by requests."""
+        return self.to_buy, self.gpus(), float(self.replica.gpus.value), self.replica.by_requests, self.replicas
 
 
 def size_serving(
-    inference: Inference, gpu: Gpu, links: GpuLinks | None, gpus_per_server: Figure | None, at_most: int | None
+    inference: Inference,
+    gpu: Gpu,
+    links: GpuLinks | None,
+    gpus_per_server: Figure | None,
+    at_most: int | None,
+    prefill: ServersOfPrompts | None = None,
 ) -> Need:
     """Return the needs of serving a model; a replica has at most `at_most` GPUs, where the plan sets the cluster's.
+
+    `prefill` are servers with another GPU for the prompts.
 
     Raises PlanErrors when no replica holds the model, or when a rate or targets cannot be predicted or kept;
     Infeasible for degrees that do not divide what they split, or split the weights for a load into more than a GPU has.
@@ -272,25 +297,33 @@ def size_serving(
         raise PlanErrors([Problem(mark, "error", text, "missing-key", PATH)])
     links = None if lacks else links
     asked = _Asked(inference, gpu, links, gpus_per_server, capacity.demand_of(inference))
+    if prefill and asked.demand and links:
+        asked = asked._replace(prefill=_prefill_apart(inference, prefill, asked.demand))
     unmeasured = asked._replace(inference=inference._replace(measured=()))
     within = max((gpus_per_server or SERVER_GPUS).value, float(links.domain.value) if links else 0.0)
-    smallest = best = _candidate(unmeasured, choice.replica)
-    counted = None
+    candidates, counted = _candidates(unmeasured, choice.replica), None
+    smallest = min(candidates, key=lambda candidate: candidate.rank, default=None)
     if choice.replica.gpus.value <= within and inference.capacity_errors:
         counted = inference.capacity_errors.over_servers
     for replica in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
-        if replica.gpus.value > (best.gpus() if best else at_most or inf):
+        if replica.gpus.value > min(at_most or inf, *(candidate.to_buy for candidate in candidates), inf):
             break
-        fitting = _candidate(unmeasured, replica, counted if replica.gpus.value > within else None)
-        if fitting and (best is None or fitting.rank < best.rank):
-            best = fitting
-    if best and inference.measured:
-        best = _candidate(asked, best.replica, best.counted)
-    if best is None:
+        candidates += _candidates(unmeasured, replica, counted if replica.gpus.value > within else None)
+    if candidates and inference.measured:
+        best = min(candidates, key=lambda candidate: candidate.rank)
+        candidates = _candidates(asked, best.replica, best.counted)
+    if not candidates:
         raise _unreachable(asked)
-    return _need(asked, choice, best)._replace(
+    best = min(candidates, key=lambda candidate: candidate.rank)
+    fewest = min(candidates, key=lambda candidate: (candidate.gpus(), candidate.rank))
+    need = least = _need(asked, choice, best)
+    if fewest is not best:
+        least = _need(asked, choice, fewest)
+    return need._replace(
         missing=lacks,
-        smaller=(smallest.replica, smallest.gpus()) if smallest and best.replica != smallest.replica else None,
+        gpus_required=least.gpus_required,
+        gpus_range=least.gpus_range,
+        smaller=(smallest.replica, smallest.to_buy) if smallest and best.replica != smallest.replica else None,
     )
 
 
@@ -306,12 +339,14 @@ def _need(asked: _Asked, choice: ReplicaChoice, best: _Candidate) -> Need:
     if inference.spare_replicas and inference.spare_replicas.value:
         to_buy = with_spares(to_buy, inference.spare_replicas)
     gpus, gpus_to_buy = gpus_of_replicas(replicas, size), gpus_of_replicas(to_buy, size)
-    if best.prefill:
-        only, first, count = best.prefill
+    if of_prompts := best.prefill or asked.prefill:
+        only, first, count = of_prompts
         needed = _found(count, "replicas", "replicas-for-prefill")
-        prefill = Pool(only, first, needed, whole_replicas(with_margin(needed, margin)) if margin else needed)
-        gpus = gpus_of_pools(gpus, prefill.gpus)
-        gpus_to_buy = gpus_of_pools(gpus_to_buy, gpus_of_replicas(prefill.to_buy, only.gpus))
+        bought = whole_replicas(with_margin(needed, margin)) if margin else needed
+        prefill = Pool(only, first, needed, bought, apart=best.prefill is None)
+        if best.prefill:
+            gpus = gpus_of_pools(gpus, prefill.gpus)
+            gpus_to_buy = gpus_of_pools(gpus_to_buy, prefill.gpus_to_buy)
     return Need(
         replica=best.replica,
         reasons=choice.reasons,
@@ -323,7 +358,7 @@ def _need(asked: _Asked, choice: ReplicaChoice, best: _Candidate) -> Need:
         replicas=replicas,
         gpus_required=gpus,
         gpus_range=_range_of_gpus(inference, best, answering) if answering and not best.prefill else None,
-        replicas_to_buy=replicas_with_prefill(to_buy, prefill.to_buy) if prefill else to_buy,
+        replicas_to_buy=replicas_with_prefill(to_buy, prefill.to_buy) if prefill and best.prefill else to_buy,
         gpus_to_buy=gpus_to_buy,
         margin=margin,
         prefill=prefill,
@@ -368,8 +403,8 @@ def _limit(asked: _Asked, replica: Replica) -> Limit | None:
     return capacity.limit(speed, max(1.0, float(replica.held.value))) if speed else None
 
 
-def _candidate(asked: _Asked, replica: Replica, counted: Figure | None = None) -> _Candidate | None:
-    """Return the needs with a replica; None when no number of these keeps the targets."""
+def _candidates(asked: _Asked, replica: Replica, counted: Figure | None = None) -> list[_Candidate]:
+    """Return the needs with a replica, with one pool and with two; none when no number of these keeps the targets."""
     inference = asked.inference
     in_flight, measured = inference.concurrency, inference.tokens_per_second_per_gpu
     holding = [replicas_for_requests(in_flight, replica.held)] if in_flight and replica.held else []
@@ -379,14 +414,16 @@ def _candidate(asked: _Asked, replica: Replica, counted: Figure | None = None) -
         if measured and inference.requests_per_minute and inference.output_tokens:
             tokens = tokens_asked(_at_peak(inference, inference.requests_per_minute), inference.output_tokens)
             answering = [replicas_of_gpus(gpus_for_rate(tokens, measured), replica.gpus)]
-        return _Candidate(replica, None, None, holding, answering)
-    candidate = _Candidate(replica, speed, None, holding, [], counted, _margin(inference, replica, counted))
+        return [_Candidate(replica, None, None, holding, answering)]
+    spares = int(inference.spare_replicas.value) if inference.spare_replicas else 0
+    margin = _margin(inference, replica, counted)
+    candidate = _Candidate(replica, speed, None, holding, [], counted, margin, spares)
     options = []
     if inference.pools != TWO_POOLS or asked.demand is None:
         options.append(_with_load(asked, candidate, speed))
     if inference.pools != ONE_POOL and asked.demand is not None:
         options.append(_with_two_pools(asked, candidate, speed, asked.demand))
-    return min((option for option in options if option), key=lambda option: option.rank, default=None)
+    return [option for option in options if option]
 
 
 def _with_load(asked: _Asked, candidate: _Candidate, speed: ReplicaSpeed) -> _Candidate | None:
@@ -405,12 +442,38 @@ def _with_two_pools(asked: _Asked, candidate: _Candidate, speed: ReplicaSpeed, d
     """Return the needs with replicas that only decode, and others that only prefill."""
     inference, degrees, prefill = asked.inference, asked.inference.prefill, candidate.replica
     decode = _with_load(asked, candidate, speed._replace(mixed=False))
+    if asked.prefill:
+        return decode
     first: ReplicaSpeed | None = speed
     if degrees:
         prefill = splits.replica(inference._replace(degrees=degrees), asked.gpu, degrees.tensor, degrees.pipeline)
         first = speed.prepare(inference, prefill.degrees)
     needed = capacity.replicas_for_prompts(first, demand) if first else None
     return decode._replace(prefill=(prefill, first, needed)) if decode and first and needed else None
+
+
+def _prefill_apart(
+    inference: Inference, servers: ServersOfPrompts, demand: Demand
+) -> tuple[Replica, ReplicaSpeed, int]:
+    """Return the replicas that process the prompts on servers with another GPU, with the fewest GPUs.
+
+    Raises PlanErrors when no number of them keeps the target.
+    """
+    asked = _Asked(
+        inference._replace(degrees=inference.prefill), servers.gpu, servers.links, servers.gpus_per_server, demand
+    )
+    pools = [
+        (replica, speed, count)
+        for replica in splits.all_replicas(asked.inference, asked.gpu, asked.gpus_per_server)
+        if replica.fits is not False and replica.gpus.value <= servers.gpus_per_server.value
+        if (speed := asked.speed(replica)) and (count := capacity.replicas_for_prompts(speed, demand))
+    ]
+    if not pools:
+        name, remedy = servers.gpu.identity.name, "use a faster one, or allow a longer `ttft`"
+        text = f"no split of the model on {name} processes the prompts in time; {remedy}"
+        mark = inference.targets.mark if inference.targets else inference.mark
+        raise PlanErrors([Problem(mark, "error", text, "targets", f"{PATH}.pools.prefill")])
+    return min(pools, key=lambda pool: (pool[2] * pool[0].gpus.value, pool[0].gpus.value))
 
 
 def _at_peak(inference: Inference, of_minute: Figure) -> Figure:
@@ -446,7 +509,7 @@ def _found(value: float, unit: str, name: str) -> Figure:
     return Figure(value, unit, Assumed(*FOUND[name], (_LITTLE,), "medium", chosen=True))
 
 
-def _range_of_gpus(inference: Inference, best: _Candidate, answering: list[Figure]) -> EstimateRange | None:
+def _range_of_gpus(inference: Inference, best: _Candidate, answering: list[Figure]) -> Interval | None:
     """Return the GPUs at both ends of the 80 % interval of the capacity that the targets leave a replica."""
     errors = inference.capacity_errors
     if best.speed is None or errors is None:
@@ -456,7 +519,7 @@ def _range_of_gpus(inference: Inference, best: _Candidate, answering: list[Figur
         ends = inverse(errors.unmeasured), errors.unmeasured
     most = reduce(replicas_needed, answering)
     counts = (_whole([*best.holding, replicas_at_end(most, end)]) for end in ends)
-    return EstimateRange(*(gpus_of_replicas(count, best.replica.gpus) for count in counts))
+    return Interval(*(gpus_of_replicas(count, best.replica.gpus) for count in counts))
 
 
 def serve(
@@ -471,14 +534,15 @@ def serve(
     replica = need.replica
     if unit and inference.degrees:
         splits.check_whole(replica, gpus, unit)
-    if gpus.value < replica.gpus.value + (need.prefill.gpus.value if need.prefill else 0):
+    beside = need.prefill if need.prefill and not need.prefill.apart else None
+    if gpus.value < replica.gpus.value + (beside.gpus.value if beside else 0):
         raise _too_few_gpus(need, gpus, unit or 1)
     pool = need.prefill
-    if pool and gpus.value >= need.gpus_to_buy.value:
+    if pool and (pool.apart or gpus.value >= need.gpus_to_buy.value):
         pool = pool._replace(replicas=pool.to_buy)
         need = need._replace(prefill=pool)
-    decoding = replicas_of_cluster(gpus_of_decode(gpus, pool.gpus) if pool else gpus, replica.gpus)
-    replicas = replicas_with_prefill(decoding, pool.replicas) if pool else decoding
+    decoding = replicas_of_cluster(gpus_of_decode(gpus, pool.gpus) if pool and beside else gpus, replica.gpus)
+    replicas = replicas_with_prefill(decoding, pool.replicas) if pool and beside else decoding
     cache = kv.cache(inference.model, str(inference.kv_precision.value))
     request = kv.request_bytes(cache, inference.context) if cache and inference.context else None
     in_flight = _in_flight(inference, need, decoding)
@@ -487,6 +551,10 @@ def serve(
     names = (str(precision.value) for precision in (inference.precision, inference.kv_precision))
     formats = {name: VALUE_BYTES[name] for name in names}
     speed = predict(need.speed, in_flight, replica.gpus) if need.speed and in_flight else None
+    alone = predict(pool.speed, in_flight, pool.replica.gpus) if pool and in_flight else speed
+    if speed and alone:
+        of_prompts = {name: term for name, term in alone.terms.items() if name in PROMPT}
+        speed = speed._replace(terms={name: speed.terms[name] for name in speed.terms if name in DECODE} | of_prompts)
     rate = inference.tokens_per_second_per_gpu or (speed.of_gpu if speed else None)
     put_out = tokens_of_cluster(rate, decoding, replica.gpus) if rate else None
     served = _requests_served(inference, need, decoding, put_out)
@@ -511,9 +579,9 @@ def serve(
         narrow={name: size for name, size in formats.items() if size.value < 1},
         in_flight=in_flight,
         speed=speed,
-        latency=_latency(inference, need, speed, decoding) if speed else None,
+        latency=_latency(inference, need, speed, alone, decoding) if speed and alone else None,
         of_gpu=rate,
-        of_gpu_range=EstimateRange(*speed.rates) if speed else None,
+        of_gpu_range=speed.rates if speed else None,
         tokens_per_second=put_out,
         tokens_range=_scaled_ends(put_out, speed.rates, speed.of_gpu) if speed and put_out else None,
         requests_per_minute=served,
@@ -549,12 +617,14 @@ def _requests_served(inference: Inference, need: Need, decoding: Figure, put_out
     return requests_answered(put_out, output) if output.value else None
 
 
-def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -> Latency:
-    """Return the latency of requests: of a fixed number in flight, or where they arrive at random at a rate."""
+def _latency(inference: Inference, need: Need, speed: Speed, alone: Speed, decoding: Figure) -> Latency:
+    """Return the latency of requests: of a fixed number in flight, or where they arrive at random at a rate.
+
+    `alone` is the speed of the replicas that process the prompts.
+    """
     ttft, of_most, busy, pool = speed.ttft, None, None, need.prefill
     if need.demand and need.speed and inference.requests_per_minute:
         first, replicas = (pool.speed, pool.replicas) if pool else (need.speed, decoding)
-        alone = predict(first, speed.in_flight, pool.replica.gpus) if pool else speed
         per_replica = requests_of_replica_a_second(_at_peak(inference, inference.requests_per_minute), replicas)
         occupied = seconds_occupied(alone.shared, first.ranks, first.pipeline)
         busy = share_of_time(per_replica, occupied)
@@ -570,15 +640,15 @@ def _latency(inference: Inference, need: Need, speed: Speed, decoding: Figure) -
         asked = requests_of_replica(inference.concurrency, decoding)
         if asked.value > speed.in_flight.value:
             ttft = ttft_behind_others(ttft, asked, speed.in_flight, speed.request)
-    ends, whole = speed.intervals[TTFT], speed.ttft
+    ends, whole = alone.intervals[TTFT], alone.ttft
     return Latency(
         ttft=ttft,
         ttft_range=_scaled_ends(ttft, ends, whole),
         ttft_of_most=of_most,
         ttft_of_most_range=_scaled_ends(of_most, ends, whole) if of_most else None,
         tpot=speed.tpot,
-        tpot_range=EstimateRange(*speed.intervals[TPOT]),
-        prompt=speed.prompt,
+        tpot_range=speed.intervals[TPOT],
+        prompt=alone.prompt,
         busy=busy,
     )
 
@@ -593,9 +663,9 @@ def _kv_transfer(inference: Inference, need: Need, cache: Cache | None, decoding
     return kv_bytes_passed_on(held, _at_peak(inference, asked), prefill.replicas, decoding)
 
 
-def _scaled_ends(figure: Figure, ends: Interval, predicted: Figure) -> EstimateRange:
+def _scaled_ends(figure: Figure, ends: Interval, predicted: Figure) -> Interval:
     """Return the ends of a figure that is proportional to a predicted one."""
-    return EstimateRange(scaled(figure, ends.low, predicted), scaled(figure, ends.high, predicted))
+    return Interval(scaled(figure, ends.low, predicted), scaled(figure, ends.high, predicted))
 
 
 def _held(weights: Figure, request: Figure | None, requests: Figure) -> Held:

@@ -1,0 +1,67 @@
+"""Prompts of a served model on another GPU than the cluster's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bomgen.core.diagnostics import PlanErrors
+from bomgen.results.result import Report, result
+
+Worked = Callable[[dict[str, Any]], Report]
+LOAD = {"prompt_tokens": 8000, "output_tokens": 800, "requests_per_minute": 600}
+SERVED = {"model": "llama-3.3-70b", "precision": "fp8", "targets": {"ttft": "2 s", "tpot": "40 ms"}, **LOAD}
+
+
+def served(worked: Worked, gpu: str = "h200-sxm", fabrics: Any = "default", **keys: Any) -> Report:
+    """The report of a service on H200."""
+    plan = {"bomgen": 1, "name": "pools", "workload": {"inference": SERVED | keys}, "cluster": {"gpu": gpu}}
+    return worked(plan | ({"fabrics": {"compute": fabrics}} if fabrics else {}))
+
+
+def test_each_pool_takes_as_long_as_alone(worked: Worked) -> None:
+    """A prompt as on a cluster of its GPU, an output token as without prompts on the GPU of the cluster."""
+    both = served(worked, pools={"prefill": {"gpu": "h100-sxm"}}).design.sizing.serving
+    assert both is not None
+    assert both.need.prefill is not None
+    assert both.need.speed is not None
+    for gpu, pool, replica in (
+        ("h100-sxm", both.need.prefill.speed, both.need.prefill.replica),
+        ("h200-sxm", both.need.speed, both.need.replica),
+    ):
+        degrees = {"tensor": int(replica.tensor.value)}
+        alone = served(worked, gpu, pools={"prefill": {}, "decode": {"parallelism": degrees}}).design.sizing.serving
+        assert alone is not None
+        assert alone.need.speed is not None
+        assert pool.times(8.0).prompt == alone.need.speed.times(8.0).prompt
+        assert pool._replace(mixed=False).times(8.0).tpot == alone.need.speed.times(8.0).tpot
+
+
+def test_its_servers_are_billed_and_cabled(worked: Worked) -> None:
+    """As many as hold the replicas with the margin; the size of the cluster is that of decode."""
+    report = served(worked, pools={"prefill": {"gpu": "h100-sxm"}})
+    serving = report.design.sizing.serving
+    assert serving is not None
+    pool, lines = serving.need.prefill, {line.id: line.quantity.value for line in report.bill.lines}
+    assert pool is not None
+    servers = -(-pool.gpus_to_buy.value // 8)
+    assert lines["compute.management.prefill"] == servers
+    assert result(report)["fabrics"]["compute"]["endpoints"] == 8 * (servers + lines["server"])
+    assert serving.need.gpus_required.value == serving.need.replicas.value * serving.need.replica.gpus.value
+
+
+@pytest.mark.parametrize(
+    ("prefill", "fabrics", "rule"),
+    [
+        ({"gpu": "h100-sxm"}, None, "group"),
+        ({"gpu": "gb200"}, "default", "group"),
+        ({"gpu": "l40s"}, "default", "targets"),
+    ],
+)
+def test_what_cannot_be_is_refused(prefill: dict[str, str], fabrics: str | None, rule: str, worked: Worked) -> None:
+    """Servers that join no fabric, racks, and a GPU too slow for the target."""
+    with pytest.raises(PlanErrors) as refused:
+        served(worked, fabrics=fabrics, pools={"prefill": prefill})
+    assert [problem.rule for problem in refused.value.problems] == [rule]
