@@ -57,9 +57,10 @@ def site(writer: Writer) -> Section | None:
 def _facility(writer: Writer) -> Iterator[Table]:
     """Yield the table of what the machines in racks need of the room, as far as it is published."""
     plan, design = writer.report.plan, writer.report.design
-    machines = [plan.cluster.server, *(tier.switch for built in design.fabrics for tier in built.fabric.tiers)]
-    machines += [plan.site.pdu, plan.site.management_pdu, plan.site.rack] if plan.site else []
-    facts = {machine.identity.name: writer.join_facts(machine.identity) for machine in machines if machine}
+    switches = (tier.switch for built in design.fabrics for tier in built.fabric.tiers)
+    of_site = (plan.site.pdu, plan.site.management_pdu, plan.site.rack) if plan.site else ()
+    parts = [machine.identity for machine in (plan.cluster.server, *switches, *of_site) if machine]
+    facts = {part.name: writer.join_facts(part) for part in parts}
     rows = [row_of(writer.language.message(name), text) for name, text in facts.items() if text]
     if rows:
         yield make_table("facility", writer.language, rows)
