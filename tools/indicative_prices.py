@@ -185,8 +185,8 @@ def _published(record: dict[str, Any]) -> dict[str, Any] | None:
         return None
     newest = max(_day(each.get("date")) or "" for each in given)
     latest = [each for each in given if (_day(each.get("date")) or "") == newest]
-    amounts = [amount for each in given for amount in (each["amount"], each.get("amount_max", each["amount"]))]
-    found: dict[str, Any] = {"price": _short(median(_middle(each) for each in latest))}
+    amounts = [amount for each in given for amount in _ends(each)]
+    found: dict[str, Any] = {"price": _short(median(median(_ends(each)) for each in latest))}
     day = newest or None
     titles = dict.fromkeys(record["sources"][name]["title"] for each in latest for name in each["source"])
     what = latest[0].get("what") if len(latest) == 1 else f"median of {len(latest)}"
@@ -199,9 +199,8 @@ def _published(record: dict[str, Any]) -> dict[str, Any] | None:
     return found | ({"date": day} if day else {}) | {"source": source}
 
 
-def _middle(indication: dict[str, Any]) -> float:
-    """Return the amount of a price, of a range its middle."""
-    return float(indication["amount"] + indication.get("amount_max", indication["amount"])) / 2
+def _ends(indication: dict[str, Any]) -> tuple[float, float]:
+    return indication["amount"], indication.get("amount_max", indication["amount"])
 
 
 def _estimated(kind: str, record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:

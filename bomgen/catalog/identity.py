@@ -333,7 +333,8 @@ _FIELDS = (
     "category",
 )
 """Fields besides names and numbers whose words are searched."""
-_TIMES = re.compile(r"(?<=\d)\s*[x×*]\s*(?=[^\W\d])")
+_TIMES = re.compile(r"(?<!\w)(\d{1,3})\s*[x×*]\s*(?=[^\W\d])")
+"""A count before a name, as in `8xH200`; longer numbers are names, as in `7060XE7`."""
 _TOKEN = re.compile(r"[^\W\d_]+|\d+(?:\.\d+)?")
 
 
@@ -351,7 +352,7 @@ class Found(NamedTuple):
 def search(catalog: Catalog, text: str) -> Found:
     """Return the parts that have every word of a text; without any, why not and what comes nearest."""
     records = [record for kind in KINDS if kind not in NOT_PARTS for record in catalog.all(kind)]
-    text = _TIMES.sub("-x-", _plain(text))
+    text = _plain(text)
     for said, meant in read_data(WORDS)["words"].items():  # `CX8` becomes `connectx8`, as part files write it
         text = re.sub(rf"(?<![^\W\d_]){said}(?![^\W\d_])", meant, text)
     (whole,), wanted = _phrases([text]), _phrases(text.split())
@@ -399,7 +400,7 @@ def _phrases(words: Iterable[str]) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
+    return _TIMES.sub(r"\1-x-", unicodedata.normalize("NFKC", text).lower())
 
 
 def _has(words: str, word: str) -> bool:

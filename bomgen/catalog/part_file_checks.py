@@ -111,12 +111,9 @@ def _written(value: Any, unit: str) -> str:
 
 EXTENDS = "extends"
 """The key of a built-in part that names the part whose fields it has besides its own."""
-OF_ONE_PART = frozenset(
-    (
-        *("name", "aliases", "part_number", "part_numbers", "ordering_number", "ordering_numbers"),
-        *("default", "replaces", "price_indications"),
-        *("availability", "availability_date", "availability_note", "successor"),
-    )
+OF_ONE_PART = (
+    *("name", "aliases", "part_number", "part_numbers", "ordering_number", "ordering_numbers", "default", "replaces"),
+    *("price_indications", "availability", "availability_date", "availability_note", "successor"),
 )
 """Fields that no other part has from the one it extends."""
 SOURCES = "sources"

@@ -80,10 +80,10 @@ class BillTable(NamedTuple):
 def find_blocks(table: RawTable, file: str, asked: RequestedColumns = NOTHING) -> Iterator[BillTable]:
     """Yield the blocks of a sheet below their headers. Raises PlanErrors with a question if columns are ambiguous."""
     headers = _find_headers(table, asked)
-    if not headers and {*asked.columns} >= {"quantity"} and _TEXTS & {*asked.columns}:
+    if not headers and "quantity" in asked.columns and _TEXTS & asked.columns.keys():
         column = find_column(asked.columns["quantity"], (), MAX_COLUMNS)
-        numbers = (at for at, row in enumerate(table.rows) if column is not None and _is_number_at(row, column))
-        headers = [top - 1 for top in islice(numbers, 1)]
+        cells = ((at, row[column]) for at, row in enumerate(table.rows) if column is not None and column < len(row))
+        headers = [at - 1 for at, cell in cells if is_number(cell.value)][:1]
     before: dict[str, list[int]] | None = None
     for at, end in zip(headers, [*headers[1:], len(table.rows)], strict=False):
         headed = _bill_columns(table, at, end, file, asked)
@@ -211,10 +211,6 @@ def _has_number(row: Sequence[TableCell]) -> bool:
     """Return whether a row has a number, unlike a header, except in headings such as "Qty 1"."""
     values = (cell.value for cell in row if is_number(cell.value))
     return any(not isinstance(value, str) or not ROLES_READ & {*read_heading(value, True).roles} for value in values)
-
-
-def _is_number_at(row: Sequence[TableCell], column: int) -> bool:
-    return column < len(row) and is_number(row[column].value)
 
 
 def _block_of(headed: HeadedRows, table: RawTable, at: int, end: int) -> BillTable:

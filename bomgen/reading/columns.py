@@ -440,6 +440,8 @@ def _next_header(table: RawTable, start: int, headings: Sequence[Heading]) -> in
 
 
 _DISCOUNTS = frozenset(("discount", "paid", "discount_or_paid"))
+_CHOSEN = (*PRICES, "taxed_price", "part", "maybe_part", "discount_or_paid", "discount")
+"""Roles whose columns are chosen by rules of their own."""
 _ONE = ("currency", "from_quantity", "min", "max", "estimate")
 """Roles that only one column may have; for others the first is taken."""
 
@@ -459,14 +461,7 @@ class _ListColumns(HeadedRows):
         if not asked:
             columns |= self._prices()
         for role, candidates in self.by_role.items():
-            if role in columns or role in (
-                *PRICES,
-                "taxed_price",
-                "part",
-                "maybe_part",
-                "discount_or_paid",
-                "discount",
-            ):
+            if role in columns or role in _CHOSEN:
                 continue
             free = [at for at in candidates if at not in {column.at for column in columns.values()}]
             if free and (len(free) == 1 or role not in _ONE):

@@ -29,7 +29,7 @@ from bomgen.plan import schema as plan_schema
 from bomgen.plan.binding.bind import bind
 from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
 from bomgen.plan.fabric_demand import attachments
-from bomgen.plan.schema import PHASES, split
+from bomgen.plan.schema import PHASES, QUOTE, split
 from bomgen.plan.types import COMPUTE, PAIR, Installed, Phase, Place, Plan
 from bomgen.pricing.alternatives import (
     drop_alternatives,
@@ -287,9 +287,11 @@ def _hide_costs(setting: str) -> str:
     """Return a setting for results without costs and margins, which customers must not see."""
     key, _, value = setting.partition("=")
     quoted, *steps = key.split(".")
-    if quoted == "quote" and set(steps) & set(SECRET_KEYS):
+    if quoted not in (QUOTE, PHASES):
+        return setting
+    if set(steps) & set(SECRET_KEYS):
         return ""
-    return f"{key}=..." if quoted == "quote" and _SECRET.search(value) else setting
+    return f"{key}=..." if _SECRET.search(value) else setting
 
 
 def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:

@@ -25,6 +25,8 @@ CATALOG = Catalog()
         ("L4", ["l4", "pcie-8gpu-l4"]),
         ("33kW power shelf", ["power-shelf-33kw"]),
         ("GB200 NVL4", ["dell-xe8712"]),
+        ("7060XE7-64PS", ["7060xe7-64ps"]),
+        ("1.6T 2xDR4", ["1600g-2xdr4"]),
         ("Active Electrical Cable Amphenol", ["amphenol-aec-800g-2x400g"]),
     ],
 )

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -23,6 +23,7 @@ from test_bill_and_cables import built, check_law
 from bomgen.cabling.recabling import record_network, restore_network
 from bomgen.cabling.types import Wiring, broken_rules
 from bomgen.output.wiring.columns import list_labels, write_csv
+from bomgen.pricing.bill_line import Line, part_key
 from bomgen.workflow.inputs import read_all
 from bomgen.workflow.pipeline import list_cables, work_out_around
 from bomgen.workflow.plan_files import PlanFile
@@ -30,6 +31,8 @@ from bomgen.workflow.plan_files import PlanFile
 PLANS, SHARDS = 80 * DEEPER, 8
 HALLS = 24
 """Plans with a layout that grow."""
+PHASED = 6
+"""Plans with a layout that are ordered in two phases."""
 LEAST_COMPARED = 0.2
 MOST_PORT_CHANGES = 44
 Row = dict[str, str]
@@ -264,3 +267,32 @@ def test_what_is_installed_stays() -> None:
         assert rows(read) == rows(replace(after, changes=None)), "what a lock records of it is all of it"
         compared += 1
     assert compared > halls / 2
+
+
+def test_orders_of_phases_add_up() -> None:
+    """What phases order is what the whole needs and what is left over; a list of work leads to the next network."""
+    compared = 0
+    for seed in range(phased := examples(PHASED)):
+        random = Random(seed)  # noqa: S311
+        old = draw_hall(random)
+        new = grow_hall(random, old)
+        grown = {"name": "second", "cluster": new["cluster"], "fabrics": new["fabrics"]}
+        report = built({**old, "phases": [{"name": "first"}, grown]})
+        if report is None:
+            continue
+        orders = [line for phase in report.phases for line in phase.bill.lines]
+        assert pieces(orders) == pieces((*report.bill.lines, *report.phases[-1].bill.left_over)), seed
+        before, after = map(list_cables, report.phases)
+        work(rows(before), rows(after))
+        now = stands(after)
+        assert not {name for name, place in stands(before).items() if now.get(name, place) != place}, seed
+        compared += 1
+    assert compared > phased / 2
+
+
+def pieces(lines: Iterable[Line]) -> Counter[tuple[str, str]]:
+    """Pieces of each part."""
+    counted = Counter[tuple[str, str]]()
+    for line in lines:
+        counted[part_key(line)] += line.pieces
+    return counted

@@ -147,6 +147,17 @@ def test_what_stands_on_a_floor_stays_through_three_phases() -> None:
     assert report.design.facility.racks.value == sum(racks)
 
 
+def test_costs_of_a_phase_are_no_input_that_a_customer_sees() -> None:
+    """The seller's cost in a setting stays out of the result, in a phase as in the plan."""
+    report = work_out(
+        file(two_phases()),
+        ["phases.1.quote.valid_days=9", "phases.0.quote={charges: [{kind: freight, price: 9, cost: 5}]}"],
+    )
+    assert {"--set phases.1.quote.valid_days=9", "--set phases.0.quote=..."} == {
+        entry.name for entry in report.inputs if entry.name.startswith("--set")
+    }
+
+
 def test_settings_change_the_last_phase() -> None:
     """`--set` of a key that a phase has is for the whole, which other commands see; earlier phases keep theirs."""
     report = work_out(file(two_phases()), ["cluster.servers=96"])

@@ -441,15 +441,13 @@ def phases(writer: Writer) -> Section | None:
         if not any(phase.ahead for phase in report.plan.phases):
             early, late = late, early
         names = [*(phase.name for phase, _ in planned), word("phases-sum")]
-        sides = (zip((*([each] for each in way), way), names, strict=True) for way in (early, late))
+        ways: list[list[Sequence[Report]]] = [[*([phase] for phase in way), way] for way in (early, late)]
         both = (
             row_of(name, _moved(ahead), _total(ahead), _moved(later), _total(later))
-            for (ahead, name), (later, _) in zip(*sides, strict=True)
+            for name, ahead, later in zip(names, *ways, strict=True)
         )
-        lead = word(
-            "phases-ahead-lead", tiers=word("list-comma").join(dict.fromkeys(_early_tiers(writer, early, late)))
-        )
-        tables.append(make_table("ahead", writer.language, both, lead))
+        tiers = word("list-comma").join(dict.fromkeys(_early_tiers(writer, early, late)))
+        tables.append(make_table("ahead", writer.language, both, word("phases-ahead-lead", tiers=tiers)))
     return Section("phases", word("section-phases"), (word("phases-lead"),), tuple(tables))
 
 
@@ -462,7 +460,9 @@ def _moved(reports: Sequence[Report]) -> Cell:
 def _total(reports: Sequence[Report]) -> Cell:
     """Return the sum of the totals of reports; empty if nothing is priced."""
     totals = [report.quote.totals for report in reports]
-    amount = sum((total.amount for total in totals), Decimal(0)) if any(each.priced_lines for each in totals) else None
+    amount = (
+        sum((total.amount for total in totals), Decimal(0)) if any(total.priced_lines for total in totals) else None
+    )
     return Cell(amount, totals[0].currency, least=not all(total.complete for total in totals))
 
 
