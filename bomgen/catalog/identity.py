@@ -300,14 +300,14 @@ _HEIGHT = _fact("fact-units", "units", "rack_units", "U")
 _BANDWIDTHS = tuple(_fact(f"fact-{key}", "rate", key, "bytes/s", _GIGA) for key in ("read", "write"))
 _FACTS: Mapping[str, Sequence[Facts]] = {
     "gpu": (_memory, _power),
-    "server": (_HEIGHT, _cooling, _supplies),
+    "server": (_HEIGHT, _cooling, _text("coolant"), _supplies),
     "nic": (_ports, _cages, _text("host_bus")),
     "switch": (_ports, _cages, _management, _supplies, _HEIGHT),
     "transceiver": (_text("wavelength"), _fibre, _fact("fact-reach", "metres", "reach", "m"), _power),
     "storage": (_fact("fact-capacity", "size", "capacity", "bytes", _TERA), *_BANDWIDTHS, _ports, _HEIGHT, _power),
     "appliance": (_HEIGHT, _supplies, _power),
     "rack": (_HEIGHT, _footprint, _fact("fact-load", "load", "load", "kg")),
-    "pdu": (_power, _outlets),
+    "pdu": (_text("input"), _power, _outlets),
     "panel": (_fact("fact-panel-ports", "count", "ports", "count", None), _HEIGHT),
     ACCESSORY: (_fact("fact-cooling", "power", "cooling", "W", _KILO),),
 }
