@@ -379,18 +379,10 @@ def _nearest(written: list[tuple[Record, str]], wanted: list[str], whole: str) -
         same = [record for had, record in scored if (len(had), sum(word.strip().isalpha() for word in had)) == most]
         return tuple(same[:SHOWN_NEAREST])
     by_name = {
-        name: record
-        for record, _ in written
-        for name in _phrases([str(record.value("name")), *_names_of_maker(record)])
+        name: record for record, _ in written for name in _phrases([str(record.value("name")), *record.maker_names])
     }
     similar = (by_name[name] for name in nearest(whole, by_name, SHOWN_NEAREST))
     return tuple({(record.kind, record.id): record for record in similar}.values())
-
-
-def _names_of_maker(record: Record) -> Iterable[str]:
-    """Return the names of a part without the many short numbers of resellers, to which any word is similar."""
-    numbers = {row.number.lower() for row in record.order_numbers}
-    return (name for name in record.names if name not in numbers)
 
 
 def _phrases(words: Iterable[str]) -> list[str]:
