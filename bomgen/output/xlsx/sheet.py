@@ -82,6 +82,8 @@ def arrange(page: Worksheet, widths: Sequence[float], last: int, together: Mappi
     if 1 < too_much <= _MOST_SHRUNK and (scale / too_much >= _LEAST_SCALE or scale < _LEAST_SCALE):
         page.page_setup.scale = int(scale / too_much * _FULL_SIZE)
         return
+    if too_much > 1 and scale > _LEAST_SCALE:  # what takes several pages takes the fewest
+        room, scale = room * scale / _LEAST_SCALE, _LEAST_SCALE
     header = int(page.print_title_rows.rpartition("$")[2]) if page.print_title_rows else 0
     if ends := page_ends(heights, together, room, heights[header - 1] if header else 0):
         page.page_setup.scale = int(scale * _FULL_SIZE)
