@@ -552,12 +552,14 @@ class Catalog:
             raise UnknownPart(kind, name, lambda: f"it is a server; write `server: {wanted}`")
         if kind == "cable" and wanted in self.ids("transceiver"):
             raise UnknownPart(kind, name, lambda: "it is a transceiver; name a cable")
-        made = {
-            name: ids
-            for name, ids in names.items()
-            if any(name in self.find_original(kind, id).maker_names for id in ids)
-        }
-        raise UnknownPart(kind, name, lambda: _propose(kind, wanted, made))
+
+        def propose() -> str:
+            of_maker = {
+                name for ids in names.values() for id in ids for name in self.find_original(kind, id).maker_names
+            }
+            return _propose(kind, wanted, {name: ids for name, ids in names.items() if name in of_maker})
+
+        raise UnknownPart(kind, name, propose)
 
 
 def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:

@@ -227,7 +227,7 @@ COINCIDENCES = {
         {(5, "many")},
     ),
     "machines on splitters": (
-        {"cluster": {"server": "dgx-a100-640", "servers": 256}, "fabrics": {"storage": "default"}},
+        {"cluster": {"server": "dgx-a100-640", "servers": 256}, "fabrics": {"storage": {"switch": "qm9700"}}},
         {7: "526"},
         {(7, "many")},
     ),
@@ -253,7 +253,7 @@ def test_switches_without_cables() -> None:
         "bomgen": 1,
         "name": "bare",
         "cluster": {"server": "dgx-a100-640", "servers": 16},
-        "fabrics": {"compute": RAILS | {"switch": "qm8700"}, "storage": "default"},
+        "fabrics": {"compute": RAILS | {"switch": "qm8700"}, "storage": {"switch": "qm9700"}},
     }
     rows = [row for row in rows_of(plan) if row["part"] != "mfa7u10-h030"]
     first = look(rows).found.findings[0]
