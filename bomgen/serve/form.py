@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.language import Language
-from bomgen.core.messages import ENGLISH, message, record_text
+from bomgen.core.messages import ENGLISH, message
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import Path, own, read, value_at
@@ -40,6 +40,7 @@ from bomgen.workflow.starters import (
     USUAL_GPU,
     Inquiry,
     answer_inquiry,
+    comments_in,
     inquired,
     nearest_name,
     server_of,
@@ -91,8 +92,6 @@ def data_of(text: str) -> Data:
 
 
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
-KEY = "key"
-"""What languages translate the comments on keys of a plan by: `key/site.rack`."""
 FILE = "page-questions.yaml"
 GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
 BOUNDS = ("cluster", "power"), ("cluster", "budget")
@@ -268,10 +267,7 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, words: Language)
     Raises Refused where an answer cannot be written.
     """
 
-    def comment_on(path: Sequence[str | int]) -> str:
-        comment = declaration_at(path).comment
-        return words.message(record_text(comment, KEY, ".".join(map(str, path))))
-
+    comment_on = comments_in(words)
     asked = {".".join(question.path): question for question in QUESTIONS}
     for key, answer in answers.items():
         if key != PURPOSE and key not in asked:
