@@ -25,7 +25,7 @@ from bomgen.core.jobs import defer_signals
 from bomgen.core.language import language
 from bomgen.documents.offers import offers_table
 from bomgen.pricing.price_book import INDICATIVE, OWN_PRICES
-from bomgen.serve.calls import Data, Workspace
+from bomgen.serve.calls import Data, Refused, Workspace
 from bomgen.serve.form import GOALS, PURPOSE, form, with_values
 from bomgen.serve.server import LOOPBACK, PageServer
 from bomgen.workflow import library, starters
@@ -107,8 +107,11 @@ def _ask(name: str) -> str:
         told.add(question["key"])
         answer = click.prompt(question["title"] or "Purpose", default=question["value"] or "", type=_type_of(question))
         key = PURPOSE if question["id"] == PURPOSE else question["key"]
-        request = {"path": path, "text": answered["text"], "goal": goal, "answers": {key: answer}}
-        answered = form(workspace, request)
+        try:
+            answered = form(workspace, {"path": path, "text": answered["text"], "goal": goal, "answers": {key: answer}})
+        except Refused as refused:
+            complain(str(refused))
+            told.discard(question["key"])
     file, words = PlanFile(path, answered["text"].encode(), here, here), language()
     with working_on(file):
         inquiry = starters.answer_inquiry(file)

@@ -301,8 +301,8 @@ def _size(offer: Offer) -> tuple[object, ...]:
 def _cost(per_flops: bool, offer: Offer) -> tuple[bool, Fraction]:
     """Return what orders designs: those with a complete total first, by this total or by what a FLOPS of it costs."""
     report, totals = offer.report, offer.report.quote.totals
-    work = report.design.sizing.gpus.value * report.plan.cluster.gpu.dense[REFERENCE_PRECISION].value if per_flops else 1
-    return not totals.complete, Fraction(totals.amount) / Fraction(work)
+    peak = report.plan.cluster.gpu.dense[REFERENCE_PRECISION] if per_flops else None
+    return not totals.complete, Fraction(totals.amount) / (report.design.sizing.gpus.value * peak.value if peak else 1)
 
 
 def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Offer]:
