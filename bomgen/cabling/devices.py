@@ -577,13 +577,20 @@ def floor_figures(site: Site) -> tuple[Figure, ...]:
 
 
 def locate_ends(wiring: Wiring, rows: Column, site: Site, racks: Floor) -> CableEnds | None:
-    """Return the ends of the cables of some rows; None when no positions are known."""
+    """Return the ends of the cables of some rows; None when no positions are known.
+
+    Without a layout, only positions in the same rack are known to each other.
+    """
     positions = wiring.places
     if positions is None:
         return None
     a, b = wiring.a_device[rows], wiring.b_device[rows]
     both_known = (positions.rack[a] != NOWHERE) & (positions.rack[b] != NOWHERE)
     a_rack, b_rack = (np.maximum(positions.rack[end] - 1, 0) for end in (a, b))
+    if not site.layout.given:
+        both_known &= a_rack == b_rack
+        if not both_known.any():
+            return None
     units = ceil(site.rack_units.value)
     route = floor_plan.routes(racks, units, a_rack, positions.unit[a], b_rack, positions.unit[b])
     return CableEnds(route, wiring.piece[rows], both_known)

@@ -1,5 +1,8 @@
 """Cable lengths and media from the routes over the floor, where the plan has a layout, or within the only rack.
 
+Without a layout the cables inside a rack are as long as their places need, all others as long as the plan says; media
+stay, as what is between the racks is not known.
+
 The fabrics are built with the lengths of the plan. The routes between the devices, which do not depend on the medium,
 then replace those lengths; the medium of each kind of link is chosen again for its longest route, and every cable gets
 the stock length for its route. Over patch panels a route is a jumper, a trunk and a jumper, each in a stock length.
@@ -315,6 +318,28 @@ def route_cables(design: Design, parts: PartsLookup) -> Design:
             for built, before in zip(chosen.fabrics, design.fabrics, strict=True)
         )
     )
+
+
+def fit_cables_in_racks(design: Design) -> Design:
+    """Return a design without a layout with the cables inside a rack in the stock lengths for their places."""
+    site, racks = design.plan.site, build_floor(design)
+    if site is None or racks is None:
+        return design
+    wiring, fabrics = wire(design), list[BuiltFabric]()
+    for built in design.fabrics:
+        asked = built.plan.links
+        links = {
+            kind: spec._replace(length_m=longest(ways))
+            for kind, spec in asked.items()
+            if not isinstance(spec.length_m.origin, Given)
+            and (ways := _measured_routes(wiring, built.plan.name, kind, None, site, racks, spec.length_m))
+        }
+        planned = built._replace(plan=built.plan._replace(links={**asked, **links}))
+        fitted = _fit_lengths(planned, wiring, site, racks, asked) if links else built
+        # Cables between racks have no known route by design, which is no problem of the plan.
+        problems = built.interconnect.problems
+        fabrics.append(fitted._replace(interconnect=fitted.interconnect._replace(problems=problems)))
+    return design._replace(fabrics=tuple(fabrics))
 
 
 def _without_panels(design: Design) -> Design:

@@ -168,11 +168,15 @@ class Record(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Id, aliases and all part numbers printed by the vendor, in lower case."""
+        """Id, aliases and all part numbers, those of resellers included, in lower case."""
+        return [*self.maker_names, *(row.number.lower() for row in self.order_numbers)]
+
+    @property
+    def maker_names(self) -> list[str]:
+        """Id, aliases and the part numbers printed by the vendor; most words are like one of the resellers' numbers."""
         numbers = [self.value("part_number"), self.value("ordering_number")]
         for key in ("part_numbers", "ordering_numbers"):
             numbers += (self.value(key) or {}).values()
-        numbers += (row.number for row in self.order_numbers)
         return [self.id, *(str(name).lower() for name in (*self.data.get("aliases", ()), *numbers) if name)]
 
     @property
@@ -546,7 +550,14 @@ class Catalog:
             return self.find_original(kind, min(fits))
         if kind == "gpu" and wanted in self.ids(SERVER):
             raise UnknownPart(kind, name, lambda: f"it is a server; write `server: {wanted}`")
-        raise UnknownPart(kind, name, lambda: _propose(kind, wanted, names))
+        if kind == "cable" and wanted in self.ids("transceiver"):
+            raise UnknownPart(kind, name, lambda: "it is a transceiver; name a cable")
+        made = {
+            name: ids
+            for name, ids in names.items()
+            if any(name in self.find_original(kind, id).maker_names for id in ids)
+        }
+        raise UnknownPart(kind, name, lambda: _propose(kind, wanted, made))
 
 
 def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:

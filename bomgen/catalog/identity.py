@@ -300,14 +300,14 @@ _HEIGHT = _fact("fact-units", "units", "rack_units", "U")
 _BANDWIDTHS = tuple(_fact(f"fact-{key}", "rate", key, "bytes/s", _GIGA) for key in ("read", "write"))
 _FACTS: Mapping[str, Sequence[Facts]] = {
     "gpu": (_memory, _power),
-    "server": (_HEIGHT, _cooling, _supplies),
+    "server": (_HEIGHT, _cooling, _text("coolant"), _supplies),
     "nic": (_ports, _cages, _text("host_bus")),
     "switch": (_ports, _cages, _management, _supplies, _HEIGHT),
     "transceiver": (_text("wavelength"), _fibre, _fact("fact-reach", "metres", "reach", "m"), _power),
     "storage": (_fact("fact-capacity", "size", "capacity", "bytes", _TERA), *_BANDWIDTHS, _ports, _HEIGHT, _power),
     "appliance": (_HEIGHT, _supplies, _power),
     "rack": (_HEIGHT, _footprint, _fact("fact-load", "load", "load", "kg")),
-    "pdu": (_power, _outlets),
+    "pdu": (_text("input"), _power, _outlets),
     "panel": (_fact("fact-panel-ports", "count", "ports", "count", None), _HEIGHT),
     ACCESSORY: (_fact("fact-cooling", "power", "cooling", "W", _KILO),),
 }
@@ -379,18 +379,10 @@ def _nearest(written: list[tuple[Record, str]], wanted: list[str], whole: str) -
         same = [record for had, record in scored if (len(had), sum(word.strip().isalpha() for word in had)) == most]
         return tuple(same[:SHOWN_NEAREST])
     by_name = {
-        name: record
-        for record, _ in written
-        for name in _phrases([str(record.value("name")), *_names_of_maker(record)])
+        name: record for record, _ in written for name in _phrases([str(record.value("name")), *record.maker_names])
     }
     similar = (by_name[name] for name in nearest(whole, by_name, SHOWN_NEAREST))
     return tuple({(record.kind, record.id): record for record in similar}.values())
-
-
-def _names_of_maker(record: Record) -> Iterable[str]:
-    """Return the names of a part without the many short numbers of resellers, to which any word is similar."""
-    numbers = {row.number.lower() for row in record.order_numbers}
-    return (name for name in record.names if name not in numbers)
 
 
 def _phrases(words: Iterable[str]) -> list[str]:

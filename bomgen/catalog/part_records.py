@@ -383,6 +383,7 @@ def server(record: Record) -> parts.Server:
         host_memory=record.figure("host_memory", "bytes"),
         weight_kg=record.figure("weight", "kg"),
         liquid_cooled=parts.LIQUID in str(record.value("cooling")),
+        liquid_share=record.figure("liquid_share", "share"),
         supplies=supplies(record),
         nic_slot_gbps=_pcie(record, "nic_slot"),
         rack_bmc_ports=record.figure("rack_bmc_ports", "count"),
@@ -502,6 +503,7 @@ def pdu(record: Record) -> parts.Pdu:
         outlets={form: figure for form, figure in outlets.items() if figure is not None},
         rack_units=record.figure("rack_units", "U", zero=True),
         weight_kg=record.figure("weight", "kg"),
+        input=record.value("input"),
     )
 
 

@@ -187,6 +187,8 @@ class Server(NamedTuple):
     """Weight of the unit bought; an estimate where none is published."""
     liquid_cooled: bool = False
     """Whether coolant carries the heat of its GPUs."""
+    liquid_share: Figure | None = None
+    """The share of its heat that coolant carries; None if it is not published."""
     host_memory: Figure | None = None
     """Memory of the server, or of a tray [bytes]."""
     supplies: PowerSupplies | None = None
@@ -311,6 +313,8 @@ class Pdu(NamedTuple):
     rack_units: Figure | None
     """Height in rack units; 0 if mounted vertically."""
     weight_kg: Figure | None
+    input: str | None = None
+    """Plug, voltage and current."""
 
 
 class PortGroup(NamedTuple):

@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 from bomgen.catalog.parts import Server, Switch
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.exact_vectors import ExactVector, RowsDiffer, integer_vector
-from bomgen.core.provenance import Figure, require
+from bomgen.core.provenance import Figure, Given, require
 from bomgen.design.assembly import (
     BuiltFabric,
     Design,
@@ -246,7 +246,9 @@ def _is_covered(plan: Plan) -> bool:
         for fabric in plan.fabrics
     )
     site = plan.site
-    on_floor = site is not None and (site.layout.given or site.racks)
+    lengths = [spec.length_m for fabric in plan.fabrics for spec in fabric.links.values()]
+    placed = site is not None and not all(isinstance(length.origin, Given) for length in lengths)
+    on_floor = site is not None and (placed or site.layout.given or site.racks)
     shared = site is not None and site.management_racks is not None and not site.management_racks.value
     filled_by_hand = site is not None and (site.servers_per_rack or (site.rack and site.rack.load_kg))
     plain = plain and not on_floor and not shared and not filled_by_hand

@@ -416,9 +416,14 @@ def order_tables(section: Section, document: Document, language: Language) -> tu
 
 def omit_tax(section: Section) -> Section:
     """Return a section without the prices including tax: formulas add the tax below the lines."""
-    tables = []
-    for table in section.tables:
-        kept = [at for at, column in enumerate(table.columns) if column.key not in INCLUSIVE]
-        rows = tuple(replace(row, cells=tuple(row.cells[at] for at in kept)) for row in table.rows)
-        tables.append(replace(table, columns=tuple(table.columns[at] for at in kept), rows=rows))
+    tables = (
+        pick_columns(table, [at for at, column in enumerate(table.columns) if column.key not in INCLUSIVE])
+        for table in section.tables
+    )
     return replace(section, tables=tuple(tables))
+
+
+def pick_columns(table: Table, places: Sequence[int]) -> Table:
+    """Return a table with the columns of some places, from 0, in this order."""
+    rows = tuple(replace(row, cells=tuple(row.cells[at] for at in places)) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[at] for at in places), rows=rows)

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, cast
 
 from bomgen.catalog.identity import slug
-from bomgen.catalog.parts import GENERIC
+from bomgen.catalog.parts import GENERIC, Identity
 from bomgen.core.document import (
     Cell,
     Column,
@@ -371,6 +371,10 @@ class Writer:
     def fabric_title(self, name: str) -> str:
         """Return the name of a fabric for headings and the beginning of sentences."""
         return self.fabric_name(name) if name in ROLES else self.word("drawing-title", name=name)
+
+    def join_facts(self, part: Identity) -> str:
+        """Return what the catalogue says of a part, on one line."""
+        return self.word("list-comma").join(map(self.language.message, part.facts))
 
     def describe_switches(self, built: BuiltFabric) -> str:
         """Return the switches of a fabric, tier by tier, on one line."""

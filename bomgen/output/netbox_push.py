@@ -32,8 +32,8 @@ Key = tuple[str, ...]
 
 TAG = "bomgen-"
 """Beginning of the tag of a plan; the name of its site follows."""
-AT_ONCE, CONNECTIONS = 100, 4
-"""Objects per request, which NetBox writes all or none of, and requests at a time, as many as NetBox usually serves."""
+AT_ONCE = 100
+"""Objects per request, which NetBox writes all or none of."""
 PAGE = 1000
 """Objects per page, the most that NetBox gives by default."""
 TIMEOUT_S = 300
@@ -63,6 +63,7 @@ class Kind(NamedTuple):
     tagged: bool = True
     template: str = ""
     no_fields: Sequence[str] = ()
+    connections: int = 1
 
 
 def read_kinds() -> dict[str, Kind]:
@@ -115,10 +116,10 @@ class Server:
             if not results or len(objects) >= page.get("count", 0):
                 return objects
 
-    def write(self, method: str, path: str, objects: Sequence[Fields]) -> list[Fields]:
+    def write(self, method: str, path: str, objects: Sequence[Fields], connections: int = 1) -> list[Fields]:
         """Create (POST), change (PATCH) or delete (DELETE) objects; return those created or changed, in their order."""
         parts = [objects[start : start + AT_ONCE] for start in range(0, len(objects), AT_ONCE)]
-        pool = ThreadPoolExecutor(CONNECTIONS)
+        pool = ThreadPoolExecutor(connections)
         try:
             return [thing for part in pool.map(partial(self._ask, method, path, {}), parts) for thing in part or ()]
         finally:
@@ -229,11 +230,11 @@ class Push:
         if row.get("device") not in self._new_devices:
             self._note(sign, table, " ".join(_names(self.kinds[table], row)), detail)
 
-    def _send(self, method: str, path: str, objects: Sequence[Fields]) -> list[int]:
+    def _send(self, method: str, path: str, objects: Sequence[Fields], connections: int = 1) -> list[int]:
         """Write objects unless the push only reads, and return their numbers."""
         if self.only_read:
             return [next(self._unknown) for _ in objects]
-        return [written["id"] for written in self.server.write(method, path, objects)]
+        return [written["id"] for written in self.server.write(method, path, objects, connections)]
 
     def _delete(self, table: str, things: Sequence[Fields]) -> None:
         """Delete objects, together or, if some are in use, one by one."""
@@ -272,7 +273,8 @@ class Push:
         )
         self._send("PATCH", kind.path, changed)
         tags = {"tags": [self._tag]} if kind.tagged else {}
-        numbers = self._send("POST", kind.path, [fields | tags for _, fields in new.values()])
+        created = [fields | tags for _, fields in new.values()]
+        numbers = self._send("POST", kind.path, created, kind.connections)
         for (row, _), number in zip(new.values(), numbers, strict=True):
             self._ids[table, *_names(kind, row)] = number
             self._note_row(NEW, table, row)

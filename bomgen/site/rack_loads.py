@@ -67,6 +67,9 @@ class Load(NamedTuple):
     compute_rack_weight_kg: Figure | None
     compute_rack_floor_load_kg_per_m2: Figure | None
     """Load over the footprint of the rack."""
+    compute_rack_liquid_heat_w: Figure | None = None
+    """Heat of a full compute rack that coolant carries."""
+    compute_rack_air_heat_w: Figure | None = None
     lower_bounds: frozenset[str] = frozenset()
     """Names of the weights that are lower bounds."""
     unweighed: tuple[str, ...] = ()
@@ -115,6 +118,12 @@ def floor_load(weight: Fraction, width_mm: int, depth_mm: int) -> Fraction:
 def heat_of(power_w: int) -> Fraction:
     """Heat of machines, which is all the power they draw."""
     return Fraction(power_w) * SECONDS_AN_HOUR / JOULES_OF_A_BTU
+
+
+liquid_heat_of = product("liquid_heat_of", "W", "power_w", "liquid_share")
+"""Heat of liquid-cooled servers that coolant carries."""
+air_heat_of = difference("air_heat_of", "W", "power_w", "liquid_heat_w")
+"""Heat of a rack that is left to the air."""
 
 
 def weigh(items: Sequence[WeighedItems]) -> Weight:
@@ -198,6 +207,10 @@ def site_load(
         if inside.unknown or site.rack is None or site.rack.weight_kg is None:
             lower_bounds |= {RACK_WEIGHT, FLOOR_LOAD}
         floor = rack_floor_load(weight, site.rack)
+    liquid = None
+    if server and server.power_w and server.liquid_share and drawn:
+        of_servers = power_of(full.servers, server.power_w) if full and not server.rack_scale else server.power_w
+        liquid = liquid_heat_of(of_servers, server.liquid_share)
     return Load(
         weight_kg=whole.weight_kg,
         compute_rack_weight_kg=weight,
@@ -205,6 +218,8 @@ def site_load(
         compute_rack_power_w=drawn,
         compute_rack_heat_btu_per_hour=heat_of(drawn) if drawn else None,
         heat_btu_per_hour=heat_of(power_w) if power_w else None,
+        compute_rack_liquid_heat_w=liquid,
+        compute_rack_air_heat_w=air_heat_of(drawn, liquid) if drawn and liquid else None,
         lower_bounds=frozenset(lower_bounds),
         warnings=tuple(warnings),
         unweighed=whole.unknown,

@@ -295,7 +295,7 @@ def _hide_costs(setting: str) -> str:
 
 
 def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
-    """Return the design with cable lengths from their routes, if these are known.
+    """Return the design with cable lengths from their routes, over the floor or inside racks, if these are known.
 
     Raises TooMuch for too many racks, devices or cables.
     """
@@ -307,16 +307,16 @@ def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
 
         last = number_devices(designed).kinds[-1]
         spend(ceil(designed.facility.racks.value) + last.start + last.number)
-    if not designed.routed:
+    if not designed.routed and designed.facility.racks is None:
         return designed
-    from bomgen.cabling.length_fitting import route_cables
+    from bomgen.cabling.length_fitting import fit_cables_in_racks, route_cables
     from bomgen.cabling.types import broken_rules
     from bomgen.cabling.wiring import wire
     from bomgen.optics.cages import TooFewCages
 
     spend(count_links(designed))
     try:
-        routed = route_cables(designed, parts)
+        routed = route_cables(designed, parts) if designed.routed else fit_cables_in_racks(designed)
         wrong = broken_rules(wire(routed), routed)
     except ValueError as error:
         raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error

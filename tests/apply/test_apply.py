@@ -409,7 +409,7 @@ def test_a_plan_without_prices_has_no_total(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("bomgen: 1\nname: plan\ncluster: {server: dgx-h200, servers: 7}\n", encoding="utf-8")
     quote = Quote(workbook_of(open_plan(str(plan), None)))
-    quote.bill["H4"] = 8
+    quote.bill["E4"] = 8
     (tmp_path / WORKBOOK).write_bytes(quote.saved())
     shown = CliRunner().invoke(main, ["apply", str(tmp_path / WORKBOOK), str(plan)])
     assert "servers: 8" in shown.output

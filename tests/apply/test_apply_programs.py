@@ -134,7 +134,7 @@ def excel(parts: Parts) -> Parts:
 
     parts = share_strings(sheets(parts, change), rich)
     parts[BILL] = shared_formulas(parts[BILL])
-    parts["xl/calcChain.xml"] = f'<calcChain xmlns="{MAIN}"><c r="M4" i="2"/></calcChain>'
+    parts["xl/calcChain.xml"] = f'<calcChain xmlns="{MAIN}"><c r="J4" i="2"/></calcChain>'
     return add_part(parts, "calcChain", "calcChain.xml")
 
 

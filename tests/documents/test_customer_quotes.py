@@ -371,14 +371,15 @@ def test_nothing_priced_is_said_once() -> None:
     """Without any price there is no total, and no list of what has none."""
     cover = quoted("gb300-nvl72-xdr").partition("## ")[0]
     assert "No total yet" in cover
-    assert "None of the 17 lines has a price yet." in cover
+    assert "None of the 20 lines has a price yet." in cover
     assert "Not priced:" not in cover
 
 
 def test_weights_name_what_they_leave_out() -> None:
-    """And there is none where the servers have none: the rest is next to nothing."""
+    """And there is none where the servers have none: the rest is next to nothing. NVL72 racks have theirs."""
     assert "| Weight, excluding cables, modules, rack, rack PDU | 32.24 t |" in quoted("llama65b-quote")
-    assert "Weight" not in quoted("gb300-nvl72-xdr")
+    assert "| Weight of a full compute rack | 1,360 kg |" in quoted("gb300-nvl72-xdr")
+    assert "Weight" not in quoted("gb300-nvl72-xdr", **{"cluster.server": "smc-srs-gb300-nvl72"})
 
 
 def test_delivery_is_said_once() -> None:
@@ -459,9 +460,9 @@ def test_properties_of_the_workbook_are_those_of_the_quote(tmp_path: Path) -> No
 def test_ids_out_of_sight_are_not_printed() -> None:
     """Neither they nor the folded column before them are in the print area, and no row is higher for them."""
     sheet = load_workbook(BytesIO(workbook_of("llama65b-quote"))).worksheets[1]
-    assert sheet.print_area.startswith("'Bill of materials'!$A$1:$M$")
+    assert sheet.print_area.startswith("'Bill of materials'!$A$1:$J$")
     folded = {name for name, column in sheet.column_dimensions.items() if column.hidden}
-    assert folded == {"N", "O"}
+    assert folded == {"K", "O"}
     longest = next(row for row in range(4, 30) if sheet[f"O{row}"].value == "service.support-with-parts-on-site")
     assert not sheet[f"O{longest}"].alignment.wrap_text
 

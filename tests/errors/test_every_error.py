@@ -19,16 +19,15 @@ HOSTILE = Path(__file__).parents[1] / "hostile"
 ELSEWHERE = (
     *("cli/", "output/xlsx/", "output/drawing/", "output/wiring/", "output/price_lists.py"),
     *("output/markdown_html.py", "output/writer.py", "output/formats/", "output/registry.py"),
-    *("output/price_lists.py", "output/pdf.py", "output/terminal.py"),
+    *("output/pdf.py", "output/terminal.py", "output/netbox_push.py"),
     *("workflow/starters.py", "core/provenance.py", "core/document.py", "results/result.py"),
-    *("results/checks.py", "site/facility.py", "site/racks.py"),
-    *("site/rack_loads.py", "site/racks.py", "site/facility.py", "pricing/costs.py"),
-    *("cabling/types.py", "cabling/devices.py", "cabling/devices.py", "cabling/patch_panels.py"),
-    *("cabling/wiring.py", "apply/"),
+    *("results/checks.py", "site/facility.py", "site/racks.py", "site/rack_loads.py", "pricing/costs.py"),
+    *("cabling/types.py", "cabling/devices.py", "cabling/patch_panels.py", "cabling/wiring.py", "apply/"),
     *("reading/model_config.py", "serve/"),
 )
 """Where no errors of plans are made: usage of the command, documents, warnings, checks of the program on itself,
-configurations of checkpoints (tests/reading/test_model_config.py), edits that conflict with their plan, with exit
+configurations of checkpoints (tests/reading/test_model_config.py), answers of a NetBox
+(tests/output/test_netbox_push.py), edits that conflict with their plan, with exit
 code 4 (tests/apply/test_apply.py), and requests that the server of the page refuses (tests/serve)."""
 SINKS = {"Problem", "Infeasible", "Unbuildable", "Fault", "problem", "refusal", "_at", "_problem", "_wrong"}
 """Calls that make an error of a message; the rule stands last, of a Problem fourth."""
@@ -47,6 +46,7 @@ NOT_PROVOKED = {
     "not a regular file; put the part file itself here": "a pipe; tests/workflow/test_part_folders.py",
     "a plan from standard input cannot be extended": "a plan that is piped in; tests/workflow/test_search.py",
     "{} is outside the plan's folder tree": "a folder of the machine's; tests/workflow/test_search.py",
+    "no list of work; write it": "a list of work; tests/output/test_netbox_push.py",
     "no bill is found in it; a row must name its columns": "a bill that was sent; tests/cli/test_xray_command.py",
     "more than {} lines; give the bill alone": "a bill of 5000 lines; tests/reading/test_bills.py",
     "reading the file takes more than {}; save its tables": "files made for it; tests/hostile/test_sent.py",

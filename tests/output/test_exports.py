@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+import yaml
 from click.testing import CliRunner
 from netbox_tables import rows_of
 from openpyxl import load_workbook
@@ -49,9 +50,11 @@ def _plan(folder: Path, text: str) -> str:
     path = folder / "plan.yaml"
     if "catalog:" in text:
         (folder / "parts" / "transceiver").mkdir(parents=True)
-        generic = (CHECKOUT / "bomgen" / "data" / "transceiver" / "generic-400g.yaml").read_text("utf-8")
-        odd = f"part_number: '{FORMULA}'\n{generic}"
-        (folder / "parts" / "transceiver" / "odd.yaml").write_text(odd, encoding="utf-8")
+        files = [CHECKOUT / "bomgen" / "data" / "transceiver" / f"generic-{rate}g.yaml" for rate in (100, 400)]
+        base, generic = (yaml.safe_load(path.read_text("utf-8")) for path in files)
+        assert generic.pop("extends") == files[0].stem
+        odd = base | generic | {"part_number": FORMULA}
+        (folder / "parts" / "transceiver" / "odd.yaml").write_text(yaml.safe_dump(odd), encoding="utf-8")
     path.write_text(text, encoding="utf-8")
     return str(path)
 

@@ -60,11 +60,11 @@ COLUMNS = (
     Column("spare", "Spare", "number", 8),
     Column("unit_price", "Unit price", "money", 14),
     Column("discount", "Discount", "share", 10),
-    Column("explain", "Why", "text", 30),
     Column("fabric", "Fabric", "text", 12),
     Column("role", "Place", "text", 12),
+    Column("explain", "Why", "text", 30),
 )
-CATEGORY, SKU, AMOUNT, QUANTITY, SPARE, PRICE, DISCOUNT, EXPLAIN, FABRIC, ROLE = "ABCDEFGHIJ"
+CATEGORY, SKU, AMOUNT, QUANTITY, SPARE, PRICE, DISCOUNT, FABRIC, ROLE, EXPLAIN = "ABCDEFGHIJ"
 COLUMN_OF_SPARE = 3
 PRICE_PLACE = 4
 GROUPS = "Bill by fabric and role"
@@ -119,9 +119,9 @@ def make(
                     Cell(spare),
                     Cell(None if price is None else Decimal(price), currency),
                     Cell(discount, "share"),
-                    Cell("because"),
                     Cell("" if category == "cable" else "compute"),
                     Cell("patch" if category == "cable" else sku),
+                    Cell("because"),
                 ),
                 category,
             )
@@ -411,7 +411,7 @@ def test_header_stays_in_sight_and_is_printed_on_every_page() -> None:
     page = sheet(opened(make()), BILL)
     last = FIRST + len(LINES) + EMPTY_LINES - 1
     assert page.freeze_panes == f"A{FIRST}"
-    assert page.auto_filter.ref == f"A{FIRST - 1}:{ROLE}{last}"
+    assert page.auto_filter.ref == f"A{FIRST - 1}:{EXPLAIN}{last}"
     assert page.print_title_rows == f"${FIRST - 1}:${FIRST - 1}"
     assert page.page_setup.orientation == "landscape"
     assert (page.page_setup.paperSize, page.page_setup.fitToHeight) == (9, 0)
@@ -550,10 +550,10 @@ def test_areas_of_the_bill_have_names() -> None:
     areas = {name: next(iter(book.defined_names[name].destinations))[1] for name in book.defined_names}
     columns = {
         "bom_categories": CATEGORY,
-        "bom_fabrics": "J",
-        "bom_roles": "K",
+        "bom_fabrics": "I",
+        "bom_roles": "J",
         "bom_part_numbers": "B",
-        "bom_descriptions": "L",
+        "bom_descriptions": "K",
         "bom_quantities": "E",
         "bom_spares": "F",
         "bom_prices": "G",
@@ -618,6 +618,15 @@ def test_pages_end_before_what_belongs_together(
 ) -> None:
     """A page of 100 points ends before a block that would be split, and nowhere else."""
     assert page_ends(heights, together, 100, 10) == ends
+
+
+def test_evidence_is_for_the_screen() -> None:
+    """An area without content keeps derivations off the paper; the summary names the sheets that are not printed."""
+    book = opened(make())
+    page = sheet(book, "Derivations")
+    assert page[page.print_area.rpartition("!")[2].replace("$", "")].value is None
+    named = ENGLISH.word("xlsx-on-screen", names="Derivations")
+    assert [cell.value for cell in sheet(book, "Summary")["A"]][-1] == named
 
 
 def test_totals_are_printed_on_one_page() -> None:

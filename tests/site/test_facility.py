@@ -505,10 +505,31 @@ def test_the_chapter_has_a_table_for_each_question(code: str, worked: Worked) ->
     """Racks, power, weight and heat, and supply apart; every row named in words."""
     report = worked(plan(four(rack={"part": "apc-ar3357", "pdu": "apc-apdu11450me"})))
     tables = {table.id: table for table in document(report, language(code)).section("site").tables}
-    assert list(tables) == ["site", "site-power", "site-load", "site-supply"]
+    assert list(tables) == ["site", "site-power", "site-load", "site-supply", "facility"]
     names = [str(row.cells[0].value) for table in tables.values() for row in table.rows]
     assert len(names) == len(set(names))
     assert [name for name in names if "_" in name or len(name) < 2] == []
+
+
+def test_a_rack_with_liquid_cooling_says_what_the_air_takes(worked: Worked) -> None:
+    """85 % of 142 kW; flow and temperature stand beside it, and what no source states is to be confirmed."""
+    report = worked({"bomgen": 1, "name": "x", "cluster": {"gpu": "gb300", "racks": 2}, "site": {}})
+    site = result(report)["site"]
+    assert (site["compute_rack_liquid_heat_w"], site["compute_rack_air_heat_w"]) == (120700, 21300)
+    chapter = document(report, language("en")).section("site")
+    assert "59 l/min (25 °C)" in str(chapter.tables[-1].rows)
+    assert "power shelves (GB300 NVL72 rack)" in chapter.notes[0].text
+
+
+def test_cables_inside_a_rack_are_short_without_a_layout(worked: Worked) -> None:
+    """Management racks hold leaves and spines; cables between racks have the usual length, and media stay."""
+    report = worked(plan({"rack": {"power": "45 kW"}}, servers=64) | {"fabrics": {"compute": {"switch": "qm9700"}}})
+    lengths = {use.length_m for built in report.design.fabrics for use in built.interconnect.cables}
+    assert min(lengths) <= 3
+    assert max(lengths) == 30
+    [group] = report.design.fabrics[0].interconnect.groups_of_kind("leaf-spine")
+    assert group.medium is not None
+    assert group.medium.option == "multimode"
 
 
 def test_cables_within_the_only_rack_are_short(worked: Worked) -> None:

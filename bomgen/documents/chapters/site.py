@@ -50,7 +50,34 @@ def site(writer: Writer) -> Section | None:
         return None
     alone = not writer.report.design.fabrics and (SITE, "power_w") in writer.numbers
     text = (writer.word("site-servers-alone"),) if alone else ()
-    return Section(SITE, writer.word("section-site"), text=text, tables=tables)
+    notes = tuple(Note("info", text) for text in _to_confirm(writer))
+    return Section(SITE, writer.word("section-site"), text=text, tables=(*tables, *_facility(writer)), notes=notes)
+
+
+def _facility(writer: Writer) -> Iterator[Table]:
+    """Yield the table of what the machines in racks need of the room, as far as it is published."""
+    plan, design = writer.report.plan, writer.report.design
+    switches = (tier.switch for built in design.fabrics for tier in built.fabric.tiers)
+    of_site = (plan.site.pdu, plan.site.management_pdu, plan.site.rack) if plan.site else ()
+    parts = [machine.identity for machine in (plan.cluster.server, *switches, *of_site) if machine]
+    facts = {part.name: writer.join_facts(part) for part in parts}
+    rows = [row_of(writer.language.message(name), text) for name, text in facts.items() if text]
+    if rows:
+        yield make_table("facility", writer.language, rows)
+
+
+def _to_confirm(writer: Writer) -> Iterator[str]:
+    """Yield one sentence with what the room is planned by and no source states."""
+    server, site = writer.report.plan.cluster.server, writer.report.plan.site
+    names = list[str]()
+    if server and server.liquid_cooled and server.liquid_share is None:
+        names.append(writer.word("site-confirm-liquid", name=writer.language.message(server.identity.name)))
+    if server and server.rack_scale:
+        names.append(writer.word("site-confirm-shelves", name=writer.language.message(server.identity.name)))
+    if site and not all(pdu and pdu.input for pdu in (site.management_pdu, site.pdu or site.management_pdu)):
+        names.append(writer.word("site-confirm-pdus"))
+    if names:
+        yield writer.word("site-to-confirm", names=writer.word("list-semicolon").join(names))
 
 
 # racks --------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from hashlib import sha256
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.catalog.parts import GENERIC, Identity
+from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import Problem
 from bomgen.core.document import (
     AddressBlock,
@@ -268,15 +268,11 @@ def choices(writer: Writer) -> Iterator[Table]:
             title = word("quote-choice", part=message(item.required_by.name))
             rows = tuple(
                 row_of(
-                    part.vendor or "", part.sku or word("no-part-number"), message(part.name), _join_facts(writer, part)
+                    part.vendor or "", part.sku or word("no-part-number"), message(part.name), writer.join_facts(part)
                 )
                 for part in parts
             )
             yield make_table("choice", writer.language, rows, id=f"choice-{number}", title=title)
-
-
-def _join_facts(writer: Writer, part: Identity) -> str:
-    return writer.word("list-comma").join(map(writer.language.message, part.facts))
 
 
 def name_parts(item: OpenItem, language: Language) -> tuple[str, ...]:
@@ -377,7 +373,7 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
     """Yield what a part is, the configuration of a server, and the reason for management servers."""
     word, number = writer.word, writer.language.number
     if line.identity and line.identity.facts:
-        yield _join_facts(writer, line.identity)
+        yield writer.join_facts(line.identity)
     cluster = _report_of(writer, line).plan.cluster
     server = cluster.server
     if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:

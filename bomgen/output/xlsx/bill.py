@@ -29,6 +29,7 @@ from bomgen.documents.sheets import (
     hardware_shares,
     line_hardware,
     live_sums,
+    pick_columns,
     share_price,
     subtotals,
 )
@@ -37,11 +38,14 @@ from bomgen.output.xlsx import cells
 from bomgen.output.xlsx.sheet import Sheet, absolute
 from bomgen.reading.quote_workbook import NUMBERS
 
-_MAX_WIDTH = 40
-"""Wider columns would make the print of the bill too small."""
+_WIDTHS = {"category": 13, "number": 5, "fabric": 14, "role": 16, "sku": 22, "piece": 6}
+"""Columns that are narrower than on a page of HTML: the bill is printed at 8 points on A4 landscape."""
+_MAX_WIDTH = 33
+"""Of the description, for the same reason."""
 _INPUT_FORMATS = {"number": cells.WHOLE, "share": cells.SHARE_FORMAT}
 _EXPLAIN = "explain"
-"""The column that is not printed: it would make the others small, and derivations have a sheet of their own."""
+_BEHIND = {"vendor": 1, "place": 2, "details": 3, _EXPLAIN: 4}
+"""Columns behind all others, in this order; they are not printed, so that a part takes a line or two of the paper."""
 _EXPLANATION = cells.EXPLANATION._replace(wrap=False)
 """It runs on to the right, so that lines stay low."""
 _EMPTY_LINES = 3
@@ -51,7 +55,9 @@ _AMBER = DifferentialStyle(fill=PatternFill(bgColor=cells.AMBER))
 
 def bill(sheet: Sheet, section: Section) -> tuple[list[BillLine], list[LiveSum]]:
     """Write a line for each part of the section's one table, and the sums below; return the lines and the sums."""
-    book, [table] = sheet.book, section.tables
+    book, [given] = sheet.book, section.tables
+    order = sorted(range(len(given.columns)), key=lambda at: _BEHIND.get(given.columns[at].key, 0))
+    table = pick_columns(given, order)
     lines = bill_lines(table, book.language)
     shares = list(hardware_shares(table, lines, book.language)) if any(line.share for line in lines) else []
     columns = _columns(sheet, table, bool(shares))
@@ -103,11 +109,9 @@ def _columns(sheet: Sheet, table: Table, shares: bool) -> tuple[Column, ...]:
 
 
 def _lay_out(sheet: Sheet, columns: Sequence[Column]) -> None:
-    sheet.widths = [min(column.width, _MAX_WIDTH) for column in columns]
+    sheet.widths = [_WIDTHS.get(column.key, min(column.width, _MAX_WIDTH)) for column in columns]
     sheet.folded = {position for position, column in enumerate(columns, 1) if column.key in (HARDWARE, "id")}
-    sheet.printed = len([column for column in columns if column.key not in (_EXPLAIN, "id")])
-    while columns[sheet.printed - 1].key in (HARDWARE, "id"):
-        sheet.printed -= 1
+    sheet.printed = sum(column.key not in (*_BEHIND, HARDWARE, "id") for column in columns)
 
 
 def _hints(sheet: Sheet, table: Table, shares: bool) -> Iterable[str]:
@@ -141,7 +145,7 @@ def _line(sheet: Sheet, columns: Sequence[Column], row: Row, line: BillLine, num
             finer = cells.places(cell.value) if isinstance(cell.value, Decimal) else 0
             form = _INPUT_FORMATS.get(column.kind) or cells.fixed(max(book.decimals, finer))
             sheet.explain(sheet.put(position, cell.value, cells.INPUT, form), cell)
-        elif column.key in (_EXPLAIN, "id"):
+        elif column.key in ("details", _EXPLAIN, "id"):
             sheet.put(position, cell.value, _EXPLANATION)
         else:
             sheet.value(position, column, cell, named=False)

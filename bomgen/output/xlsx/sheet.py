@@ -54,7 +54,8 @@ _DOUBT = 0.05
 _NARROWER = 0.97
 """What a sheet is scaled to of the width of its page, where the scale is a number; programs disagree there, too."""
 _MOST_SHRUNK = 1.25
-"""A little more than a page is printed smaller, so that it takes no second one."""
+"""A little more than a page is printed smaller, so that it takes no second one, but text of 10 points at least at 8."""
+_LEAST_SCALE = 0.8
 _FULL_SIZE = 100
 """[per cent]"""
 
@@ -77,10 +78,12 @@ def arrange(page: Worksheet, widths: Sequence[float], last: int, together: Mappi
     scale = min((width - 2 * _MARGIN * _POINTS_AN_INCH) / (wide * _POINTS_A_DIGIT), 1) * _NARROWER
     room = (height - 2 * 2 * _MARGIN * _POINTS_AN_INCH) / scale
     heights = [page.row_dimensions[row].height or _USUAL_HEIGHT for row in range(1, last + 1)]
-    too_much = sum(heights[: max(together.values(), default=0)]) / (room * _SURE)
-    if 1 < too_much <= _MOST_SHRUNK:
+    too_much = sum(heights) / (room * _SURE)
+    if 1 < too_much <= _MOST_SHRUNK and (scale / too_much >= _LEAST_SCALE or scale < _LEAST_SCALE):
         page.page_setup.scale = int(scale / too_much * _FULL_SIZE)
         return
+    if too_much > 1 and scale > _LEAST_SCALE:  # what takes several pages takes the fewest
+        room, scale = room * scale / _LEAST_SCALE, _LEAST_SCALE
     header = int(page.print_title_rows.rpartition("$")[2]) if page.print_title_rows else 0
     if ends := page_ends(heights, together, room, heights[header - 1] if header else 0):
         page.page_setup.scale = int(scale * _FULL_SIZE)
@@ -263,7 +266,7 @@ class Sheet:
         """The letters of the columns of the last header, by their keys."""
         self.header_row = 0
         self.printed: int | None = None
-        """How many columns are printed, where that is not all of them."""
+        """How many columns are printed, where that is not all of them; 0: the sheet is for the screen."""
         self.folded: set[int] = set()
         """Columns out of sight that the reader can unfold."""
         self.together: dict[int, int] = {}
@@ -441,7 +444,9 @@ class Sheet:
             if position in self.folded:
                 dimension.hidden, dimension.outlineLevel = True, 1
         page.sheet_view.showGridLines = False
-        arrange(page, self._seen()[: self.printed], max(self.row - 1, 1), self.together)
+        arrange(page, self._seen()[: self.printed or None], max(self.row - 1, 1), self.together)
+        if self.printed == 0:  # there is no other way to keep it off the paper than to print an empty cell
+            page.print_area = f"{get_column_letter(len(self.widths) + 1)}1"
         for part, text in (
             (page.oddHeader.left, cells.header_text(document.title, _MAX_HEADER)),
             (page.oddHeader.right, cells.header_text(self.title, _MAX_HEADER)),

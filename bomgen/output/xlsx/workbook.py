@@ -203,6 +203,8 @@ _BILL = "bill"
 """The section whose one table is the bill."""
 _DERIVATIONS = "derivations"
 """The last section of a report, which no other document has."""
+_ON_PAPER = ("summary", _BILL, "order", "alternatives", "site", "racks")
+"""The sections of a report that are printed, with the groups of the bill; the others are for the screen."""
 _SENTENCE_WIDTH = 100
 """Width of a sheet without tables."""
 _MAX_INDENT = 15
@@ -337,12 +339,18 @@ def _report(book: Book) -> None:
     lines, grouped = book.sheet(of_bill.title), book.sheet(word("xlsx-groups"))
     pages += [(section, book.sheet(section.title)) for section in behind if section.tables]
     derivations = document.section(_DERIVATIONS)
-    _derivations(book.sheet(derivations.title), derivations)
+    derived = book.sheet(derivations.title)
+    _derivations(derived, derivations)
     held, sums = bill(lines, of_bill)
     _groups(grouped, lines, held)
     for section, sheet in pages:
         write_tables(sheet, section)
+    for section, sheet in (*pages, (derivations, derived)):
+        sheet.printed = None if section.id in _ON_PAPER else 0
     _summary(front, document, held, sums)
+    names = word("list-comma").join(sheet.title for sheet in book.sheets if sheet.printed == 0)
+    front.row += 1
+    front.across(1, word("xlsx-on-screen", names=names), cells.CAPTION)
 
 
 def _derivations(sheet: Sheet, section: Section) -> None:
