@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import PlanErrors, unknown
+from bomgen.core.diagnostics import PlanErrors, nearest, unknown
 from bomgen.core.language import Language
 from bomgen.core.messages import ENGLISH, message
 from bomgen.core.resources import folder
@@ -389,11 +389,13 @@ def _beside_servers(text: str, former: Sequence[Data]) -> str:
     `former` are those of the text before. Raises Refused for equipment that the catalogue does not have.
     """
     data = data_of(text)
-    for name in data.get(EXISTING) or ():
+    existing = data.get(EXISTING)
+    for name in existing if isinstance(existing, dict) else ():
         try:
             Catalog().find_part(str(name))
         except UnknownPart:
-            raise Refused(unknown("part", str(name), [*catalog_ids("server"), *catalog_ids("switch")])) from None
+            close = nearest(str(name), [*catalog_ids("server"), *catalog_ids("switch")])
+            raise Refused(message("refused-part", part=str(name), near=", ".join(close) or "–")) from None
     if not (groups := _servers_there(data)):
         return without(text, GROUPS)
     if not value_at(data, GPU) and value_at(data, SERVER) in (None, *(group["server"] for group in former)):

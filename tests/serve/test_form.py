@@ -81,7 +81,7 @@ def test_servers_that_exist_are_a_group(workspace: Workspace) -> None:
     assert "groups" not in form(workspace, {"text": changed, "answers": {"existing": ""}})["text"]
     alone = form(workspace, {"text": TEXT, "answers": {"existing": "2 dgx-h100"}})["text"]
     assert uncommented(alone) == f"{TEXT}existing:\n  dgx-h100: 2\n"
-    for answer, said in (("some", "quantities and parts"), ("8 dgx-h1000", "did you mean 'dgx-h100'")):
+    for answer, said in (("some", "quantities and parts"), ("8 dgx-h1000", "the nearest: dgx-h100")):
         with pytest.raises(Refused, match=said):
             form(workspace, {**asked, "answers": {"existing": answer}})
 

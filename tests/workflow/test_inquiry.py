@@ -147,7 +147,7 @@ def test_servers_are_added_to_those_there(tmp_path: Path, monkeypatch: pytest.Mo
     told = "extend\n8 dgx-h1000\n8 dgx-h100, 2 qm9700\n4\n\n\n\n1\n"
     done = CliRunner().invoke(main, ["init", "grown", "--ask"], input=told)
     assert done.exit_code == 0, done.output
-    assert "did you mean 'dgx-h100'" in done.stderr
+    assert "the nearest: dgx-h100" in done.stderr
     bill = work_out(PlanFile("grown.yaml", (tmp_path / "grown.yaml").read_bytes(), tmp_path, tmp_path)).bill
     for part, there, added in (("dgx-h100", 8, 4), ("qm9700", 2, 4)):
         assert sum(line.pieces for line in bill.existing if line.part == part) == there
