@@ -324,7 +324,7 @@ def _peaks(record: Record, suffix: str) -> dict[str, Figure]:
 
 
 REFERENCE_PRECISION = "bf16"
-"""The precision whose dense peak is used to compare published runs."""
+"""The precision whose dense peak is used to compare published runs, and GPUs without a workload."""
 
 
 def published_runs(catalog: Catalog) -> tuple[parts.PublishedRun, ...]:

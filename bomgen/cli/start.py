@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
 from decimal import Decimal
 from functools import wraps
 from importlib import import_module
@@ -24,18 +23,15 @@ from bomgen.core.diagnostics import PlanErrors, unknown
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
 from bomgen.core.jobs import defer_signals
 from bomgen.core.language import language
-from bomgen.core.yaml_source import read
 from bomgen.documents.offers import offers_table
 from bomgen.pricing.price_book import INDICATIVE, OWN_PRICES
-from bomgen.serve.calls import Data, Workspace
+from bomgen.serve.calls import Data, Refused, Workspace
 from bomgen.serve.form import GOALS, PURPOSE, form, with_values
 from bomgen.serve.server import LOOPBACK, PageServer
 from bomgen.workflow import library, starters
 from bomgen.workflow.pipeline import check_plan, size_plan
 from bomgen.workflow.plan_files import PlanFile, open_plan
 
-DATE = "quote.date"
-"""The key of a plan that prices are as old by; `build` never takes it from the clock."""
 MOST_CHOICES = 12
 """Words of a question that are listed with it."""
 COUNT = click.IntRange(min=1)
@@ -96,8 +92,6 @@ def init(name: str | None, design: str | None, listed: bool, ask: bool, seller: 
             complain(f"server: {default}, the default; --server takes another: {', '.join(alternatives)}")
     else:
         text = starters.started_from(design, name, beside) if design else starters.starter(name, beside)
-    if "date" not in (read(text, name).data.get("quote") or {}):
-        text = with_values(text, {DATE: date.today().isoformat()})
     write_new_file(text.encode(), f"{name}.yaml")
 
 
@@ -113,8 +107,11 @@ def _ask(name: str) -> str:
         told.add(question["key"])
         answer = click.prompt(question["title"] or "Purpose", default=question["value"] or "", type=_type_of(question))
         key = PURPOSE if question["id"] == PURPOSE else question["key"]
-        request = {"path": path, "text": answered["text"], "goal": goal, "answers": {key: answer}}
-        answered = form(workspace, request)
+        try:
+            answered = form(workspace, {"path": path, "text": answered["text"], "goal": goal, "answers": {key: answer}})
+        except Refused as refused:
+            complain(str(refused))
+            told.discard(question["key"])
     file, words = PlanFile(path, answered["text"].encode(), here, here), language()
     with working_on(file):
         inquiry = starters.answer_inquiry(file)

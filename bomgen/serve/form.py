@@ -1,12 +1,12 @@
 """The form: the answers that a plan holds, a plan's text with other answers, and searches over its keys.
 
 A question is a key of the plan, so that form and editor cannot differ. Writing an answer changes that key alone, and an
-empty one removes it; comments and other keys stay. There are seven exceptions: another purpose is another block of the
+empty one removes it; comments and other keys stay. There are eight exceptions: another purpose is another block of the
 workload, and a cluster of a fixed size has a size; a size takes the place of another one and of a bound, a bound that
 of a size; a server that does not have a chosen GPU goes; a storage system gets a network; support is a charge with
-years and a share, or none; a second phase follows a first one; and the first answer to an empty text begins a plan with
-a quote in the language of the page. Blocks that an answer begins have comments in that language, from the descriptions
-in the schema.
+years and a share, or none; a second phase follows a first one; servers that exist and are extended are groups
+of the cluster; and the first answer to an empty text begins a plan with a quote in the language of the page. Blocks
+that an answer begins have comments in that language, from the descriptions in the schema.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import PlanErrors, unknown
+from bomgen.core.diagnostics import PlanErrors, nearest, unknown
 from bomgen.core.language import Language
-from bomgen.core.messages import ENGLISH, message, record_text
+from bomgen.core.messages import ENGLISH, message
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import Path, own, read, value_at
 from bomgen.documents.offers import Offer, offers_table
-from bomgen.plan.schema import PHASES, Declaration, declaration_at
+from bomgen.plan.schema import PHASES, Declaration, catalog_ids, declaration_at
 from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
 from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
@@ -40,6 +41,7 @@ from bomgen.workflow.starters import (
     USUAL_GPU,
     Inquiry,
     answer_inquiry,
+    comments_in,
     inquired,
     nearest_name,
     server_of,
@@ -91,14 +93,15 @@ def data_of(text: str) -> Data:
 
 
 PURPOSE, WORKLOAD, FABRICS, NONE = "purpose", "workload", "fabrics", "none"
-KEY = "key"
-"""What languages translate the comments on keys of a plan by: `key/site.rack`."""
 FILE = "page-questions.yaml"
 GPU, SERVER, SERVERS = ("cluster", "gpu"), ("cluster", "server"), ("cluster", "servers")
 BOUNDS = ("cluster", "power"), ("cluster", "budget")
 """What the largest cluster has to fit within."""
 SIZES = SERVERS, ("cluster", "gpus"), *BOUNDS
 STORAGE, STORAGE_NETWORK = ("storage", "servers"), ("fabrics", "storage")
+EXTEND, EXISTING, GROUPS = "extend", "existing", ("cluster", "groups")
+INQUIRY = "inquiry"
+"""The group of questions that only inquiries ask."""
 FIRST_SERVERS = 4
 """The servers of a fixed size: those of a scalable unit."""
 CHARGES, SUPPORT = ("quote", "charges"), "support"
@@ -109,9 +112,13 @@ PRICED_BY = {"price", "part", "cost"}
 """What a charge may have in place of a share."""
 USUAL_CURRENCY = "USD"
 """The currency of a quote whose plan names none, a stated assumption (schemas/plan.schema.json)."""
+PARTS = "parts"
+"""The kind of a question about quantities by part."""
 MOST_DIGITS = 30
 """Digits of an answer that is taken as a number."""
 _NUMBER = re.compile(r"[0-9]+([.][0-9]+)?")
+_PARTS = re.compile(rf"([0-9]{{1,{MOST_DIGITS}}}) (?:[x×] )?(.+)")
+_COMMAS = re.compile("[,，、]")
 
 
 NETWORK_WORDS = (DEFAULT, NONE)
@@ -130,6 +137,8 @@ class Question(NamedTuple):
     kind: str
     group: str
     proposed: tuple[str, ...] = ()
+    title: str = ""
+    """What is asked, where that is not the title of the key in the schema."""
 
     @property
     def purpose(self) -> str:
@@ -144,7 +153,14 @@ _DECLARED = own(folder("data") / FILE, FILE).data
 PURPOSES: Mapping[str, Mapping[str, Any]] = _DECLARED["purposes"]
 GOALS: Mapping[str, Mapping[str, Sequence[str]]] = _DECLARED["goals"]
 QUESTIONS = tuple(
-    Question(entry["id"], tuple(entry["key"].split(".")), entry["kind"], group, tuple(entry.get("proposed", ())))
+    Question(
+        entry["id"],
+        tuple(entry["key"].split(".")),
+        entry["kind"],
+        group,
+        tuple(entry.get("proposed", ())),
+        entry.get("title", ""),
+    )
     for group, entries in _DECLARED["questions"].items()
     for entry in entries
 )
@@ -154,7 +170,7 @@ OF_SUPPORT = frozenset(question for question in QUESTIONS if question.path[: len
 def form(workspace: Workspace, request: Request) -> Data:
     """Return the questions with the answers of a plan; with `answers` also its text with these answers.
 
-    With a `goal` the questions are those of an inquiry, which has prices and, with a workload, any GPU to begin with.
+    With a `goal` the questions are those of an inquiry, which has prices and any GPU to begin with.
     """
     text, goal = request["text"], request.get("goal")
     answers = request.get("answers")
@@ -162,16 +178,19 @@ def form(workspace: Workspace, request: Request) -> Data:
         raise Refused(unknown("goal", goal, GOALS))
     if goal and not text:
         purpose = next(iter(GOALS[goal]))
-        any_gpu = {".".join(GPU): ""} if purpose != NONE else {}
-        answers = {PURPOSE: purpose, ".".join(PRICE_BOOK): INDICATIVE, **any_gpu, **(answers or {})}
+        answers = {PURPOSE: purpose, ".".join(PRICE_BOOK): INDICATIVE, ".".join(GPU): "", **(answers or {})}
     if answers is not None:
+        former = _servers_there(data_of(text))
         name = nearest_name(str(request.get("path"))) or STARTER_NAME
         text = _answered(text, answers, name, language_of(request))
         if goal and answers.get(PURPOSE) in PURPOSES:  # which has the size that its workload needs
             for size in SIZES:
                 text = without(text, size)
+        if goal == EXTEND or (former and former == value_at(data_of(text), GROUPS)):
+            text = _beside_servers(text, former)
     questions = _questions(data_of(text), workspace.price_books(request["path"]) if "path" in request else ())
-    return {"text": text, "questions": _of_inquiry(GOALS[goal], questions) if goal else questions}
+    shown = [question for question in questions if question["group"] != INQUIRY]
+    return {"text": text, "questions": _of_inquiry(GOALS[goal], questions) if goal else shown}
 
 
 def _of_inquiry(purposes: Mapping[str, Sequence[str]], questions: Sequence[Data]) -> list[Data]:
@@ -200,7 +219,7 @@ def _questions(data: Data, books: Sequence[str]) -> list[Data]:
             else:
                 declared = declaration_at([None if step.isdecimal() else step for step in question.path])
                 value = value_at(data, _path_of(question, data))
-                held = isinstance(value, dict | list)
+                held = isinstance(value, dict | list) and question.kind != PARTS
             words = (*question.proposed, *(books if question.path == PRICE_BOOK else ()))
             if question.path == SERVER:  # those with the GPU of the plan, the usual one first; all for an unknown GPU
                 try:
@@ -216,7 +235,7 @@ def _questions(data: Data, books: Sequence[str]) -> list[Data]:
                     "key": ".".join(question.path),
                     "kind": question.kind,
                     "group": question.group,
-                    "title": declared.title,
+                    "title": question.title or declared.title,
                     "value": None if held else _shown(value, question.kind),
                     "held": held,
                     "default": _default(declared, question.kind),
@@ -249,6 +268,8 @@ def _default(declared: Declaration, kind: str) -> Any:
 
 def _shown(value: Any, kind: str) -> Any:
     """Return a plain value as it is typed; numbers of a plan are fractions."""
+    if kind == PARTS and isinstance(value, dict):
+        return ", ".join(f"{count} {part}" for part, count in value.items())
     if kind == "percent" and isinstance(value, int | Fraction):
         return f"{float(PERCENT * value):g}%"
     if isinstance(value, int | None):
@@ -267,11 +288,7 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, words: Language)
 
     Raises Refused where an answer cannot be written.
     """
-
-    def comment_on(path: Sequence[str | int]) -> str:
-        comment = declaration_at(path).comment
-        return words.message(record_text(comment, KEY, ".".join(map(str, path))))
-
+    comment_on = comments_in(words)
     asked = {".".join(question.path): question for question in QUESTIONS}
     for key, answer in answers.items():
         if key != PURPOSE and key not in asked:
@@ -310,6 +327,8 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
         if len(path) > len(STORAGE_NETWORK) and path[0] == FABRICS and [*(above or ())] == [path[-1]]:
             return set_value(text, path[:-1], DEFAULT)
         return without(text, path)
+    if question.kind == PARTS:
+        return _with_parts(text, path, str(answer), comment_on)
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
     if value_at(data, path[:-1]) in NETWORK_WORDS:
         return set_value(text, path[:-1], {path[-1]: value})
@@ -337,6 +356,51 @@ def _with_phase(text: str, path: Path, answer: Any) -> str:
         return without(text, (PHASES,)) if [[*phase] for phase in later] == [["name"], ["name"]] else text
     text = text if len(phases) > 1 else set_value(text, (PHASES,), [*NEW_PHASES])
     return set_value(text, path, _as_typed(answer))
+
+
+def _with_parts(text: str, path: Path, answer: str, comment_on: CommentOn) -> str:
+    """Return the text with quantities by part such as `8 dgx-h100, 2 qm9700`. Raises Refused for another answer."""
+    former = value_at(read(text, "").data, path) or {}
+    parts = dict[str, int]()
+    for named in _COMMAS.split(answer):
+        if not (match := _PARTS.fullmatch(named.strip())):
+            raise Refused(message("refused-parts"))
+        parts[match[2]] = int(match[1])
+        text = set_value(text, (*path, match[2]), parts[match[2]], lambda at: comment_on(at) if at == path else "")
+    for part in former.keys() - parts:
+        text = remove_item(text, (*path, part))
+    return text
+
+
+def _servers_there(data: Data) -> list[Data]:
+    """Return the servers among the existing equipment as groups of a cluster."""
+    existing, catalog, groups = data.get(EXISTING), Catalog(), list[Data]()
+    for name, count in existing.items() if isinstance(existing, dict) else ():
+        with suppress(UnknownPart):
+            part = catalog.find_part(str(name))
+            if part.kind == SERVER[-1]:
+                groups.append({"name": part.id, "server": part.id, "servers": count})
+    return groups
+
+
+def _beside_servers(text: str, former: Sequence[Data]) -> str:
+    """Return the text with the servers that exist as groups, and with the first of them to be added if nothing else is.
+
+    `former` are those of the text before. Raises Refused for equipment that the catalogue does not have.
+    """
+    data = data_of(text)
+    existing = data.get(EXISTING)
+    for name in existing if isinstance(existing, dict) else ():
+        try:
+            Catalog().find_part(str(name))
+        except UnknownPart:
+            close = nearest(str(name), [*catalog_ids("server"), *catalog_ids("switch")])
+            raise Refused(message("refused-part", part=str(name), near=", ".join(close) or "–")) from None
+    if not (groups := _servers_there(data)):
+        return without(text, GROUPS)
+    if not value_at(data, GPU) and value_at(data, SERVER) in (None, *(group["server"] for group in former)):
+        text = set_value(text, SERVER, groups[0]["server"])
+    return set_value(text, GROUPS, groups)
 
 
 def _for_purpose(text: str, purpose: str, comment_on: CommentOn) -> str:
@@ -448,7 +512,11 @@ def space(_workspace: Workspace, request: Request) -> Data:
     A key has its value in the plan, and choices if it takes words.
     """
     words, data = language_of(request), data_of(request["text"])
-    asked = (question.path for question in QUESTIONS if question.group != QUOTE and question not in OF_SUPPORT)
+    asked = (
+        question.path
+        for question in QUESTIONS
+        if question.group != QUOTE and question.kind != PARTS and question not in OF_SUPPORT
+    )
     keys = dict.fromkeys([*asked, *SEARCHED, *_scalars(data)])
     workload = data.get(WORKLOAD)
     workload = workload if isinstance(workload, dict) else {}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from math import ceil
 from operator import getitem
@@ -16,17 +17,19 @@ from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.identity import identity
+from bomgen.catalog.part_records import REFERENCE_PRECISION
 from bomgen.catalog.parts import AVAILABLE, GENERIC
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.jobs import report_count
 from bomgen.core.language import Language, language
-from bomgen.core.messages import message
+from bomgen.core.messages import message, record_text
 from bomgen.core.resources import folder
 from bomgen.core.resources import text as own_text
 from bomgen.core.safety import DEVICES
-from bomgen.core.yaml_edit import write_scalar
+from bomgen.core.yaml_edit import CommentOn, set_value, write_scalar
 from bomgen.core.yaml_source import Source, own, read
 from bomgen.documents.offers import Changes, Offer
+from bomgen.plan.schema import declaration_at
 from bomgen.pricing.price_book import net_price
 from bomgen.pricing.quote import unpriced_gpus
 from bomgen.results.result import Report
@@ -35,11 +38,15 @@ from bomgen.workflow.pipeline import part_names, work_out_variant
 from bomgen.workflow.plan_files import PlanFile, extended
 
 DEFAULT = "default"
+KEY = "key"
+"""What languages translate the comments on keys of a plan by: `key/site.rack`."""
 STARTER_NAME = "my-cluster"
 """The name of the starter in its data and comments."""
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 NAME_LENGTH = 64
 """Maximum length of a plan's name, as in the plan schema."""
+DATE = ("quote", "date")
+"""The key of a plan that prices are as old by; `build` never takes it from the clock."""
 USUAL_GPU = "h100-sxm"
 """The GPU of a new plan, which is that of the starter."""
 RULE = (
@@ -53,9 +60,8 @@ OF_QUOTE: Mapping[tuple[str, ...], str] = {
     ("quote", "customer"): "NAME",
     ("quote", "vendor"): "NAME",
     ("quote", "number"): "NUMBER",
-    ("quote", "date"): "YYYY-MM-DD",
 }
-"""Keys that say what the design's quote is called, whose it is and of when, and what to write there for a new one."""
+"""Keys that say what the design's quote is called and whose it is, and what to write there for a new one."""
 NEEDING = ("catalog", "extends")
 """Plan keys that depend on files which a copy would not have."""
 SCHEMA_FILE = "bomgen.schema.json"
@@ -123,7 +129,7 @@ def inquired(name: str, asked: Inquiry, schema_beside: bool = False, words: Lang
     ]
     if asked.quote:
         lines += ["", "quote:", *(f"  {key}: {write_scalar(value)}" for key, value in asked.quote.items())]
-    return _headed("\n".join(lines) + "\n", schema_beside)
+    return _headed("\n".join(lines) + "\n", schema_beside, words)
 
 
 def server_of(gpu: str) -> tuple[str, tuple[str, ...]] | None:
@@ -149,7 +155,7 @@ def starter(name: str, schema_beside: bool = False) -> str:
 
 
 def started_from(design: str, name: str, schema_beside: bool = False) -> str:
-    """Return the text of a design under another name, without the files, title, parties, number and date of its quote.
+    """Return the text of a design under another name, without the files, title, parties and number of its quote.
 
     Raises KeyError for an unknown design.
     """
@@ -157,8 +163,14 @@ def started_from(design: str, name: str, schema_beside: bool = False) -> str:
     return _headed(_renamed(_comment_own(text), name), schema_beside)
 
 
-def _headed(text: str, schema_beside: bool) -> str:
-    """Return a text with this schema line as its first line, in place of an existing one."""
+def comments_in(words: Language) -> CommentOn:
+    """Return what comments on a key of a plan, in a language, from its description in the schema."""
+    return lambda path: words.message(record_text(declaration_at(path).comment, KEY, ".".join(map(str, path))))
+
+
+def _headed(text: str, schema_beside: bool, words: Language | None = None) -> str:
+    """Return a text with this schema line in place of an existing one, and today as the date of its quote."""
+    text = set_value(text, DATE, date.today().isoformat(), comments_in(words or language()))
     return (MODELINE if schema_beside else "") + _MODELINE.sub("", text)
 
 
@@ -209,8 +221,9 @@ def _comment_out(lines: list[str], source: Source, path: tuple[str, ...], note: 
 # inquiries ------------------------------------------------------------------------------------------------------------
 # The answer to an inquiry: a few priced designs to choose from, and the other GPUs that meet it.
 #
-# An inquiry is a plan that may leave the GPU open; then the cheapest GPU that meets it is taken. A GPU competes if it
-# is sold, in a server of a maker, has a price, and calculates in FP8. Every design is calculated as `build` does.
+# An inquiry is a plan that may leave the GPU open; then the cheapest GPU that meets it is taken: by the total for a
+# workload, for a number of GPUs or a bound by what a FLOPS costs. A GPU competes if it is sold, in a server of a maker,
+# has a price, and calculates in FP8. Every design is calculated as `build` does.
 
 GPU, SERVER, SPARE_SERVERS = (f"cluster.{key}" for key in ("gpu", "server", "spare_servers"))
 SIZES = frozenset(("gpus", "servers", "racks", "budget", "power"))
@@ -239,17 +252,19 @@ def answer_inquiry(file: PlanFile) -> Answer:
     file = file._replace(lock=None)
     data = extended(file, (), {}).data
     cluster: Mapping[str, Any] = data.get("cluster") or {} if isinstance(data, dict) else {}
-    open_gpu = {} if cluster.get("gpu") else {GPU: USUAL_GPU}
+    is_sized = bool(SIZES & cluster.keys())
+    open_gpu = {} if cluster.get("gpu") or cluster.get("server") else {GPU: USUAL_GPU}
     inputs = read_all(file, _settings(open_gpu))
     designed = [*_design(inputs, "gpu", open_gpu)]
-    others = [] if SERVER in cluster else [*_with_other_gpus(inputs, [offer.report for offer in designed])]
-    others.sort(key=_cost)
+    others = [] if cluster.get("server") else [*_with_other_gpus(inputs, [offer.report for offer in designed])]
+    cost = partial(_cost, is_sized)
+    others.sort(key=cost)
     if open_gpu:
-        designed = sorted([*designed, *others], key=_cost)
+        designed = sorted([*designed, *others], key=cost)
         others = designed[1:]
     if not designed:
         work_out_variant(inputs)  # raises why
-    first = designed[0]._replace(kind="asked" if SIZES & cluster.keys() else "smallest")
+    first = designed[0]._replace(kind="asked" if is_sized else "smallest")
     vendors = (offer._replace(kind="vendor") for offer in others if offer.gpu_vendor != first.gpu_vendor)
     is_service = first.kind == "smallest" and first.report.plan.inference is not None
     if is_service:  # without the margin for errors of the prediction, then with it
@@ -283,9 +298,11 @@ def _size(offer: Offer) -> tuple[object, ...]:
     return report.plan.cluster.gpu.identity.id, report.design.sizing.gpus.value, report.quote.totals.amount
 
 
-def _cost(offer: Offer) -> tuple[bool, Decimal]:
-    totals = offer.report.quote.totals
-    return not totals.complete, totals.amount
+def _cost(per_flops: bool, offer: Offer) -> tuple[bool, Fraction]:
+    """Return what orders designs: those with a complete total first, by this total or by what a FLOPS of it costs."""
+    report, totals = offer.report, offer.report.quote.totals
+    peak = report.plan.cluster.gpu.dense[REFERENCE_PRECISION] if per_flops else None
+    return not totals.complete, Fraction(totals.amount) / (report.design.sizing.gpus.value * peak.value if peak else 1)
 
 
 def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Offer]:

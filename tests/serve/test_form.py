@@ -69,6 +69,23 @@ def test_a_second_phase_begins_and_goes(workspace: Workspace) -> None:
     assert form(workspace, {"text": found["text"], "answers": dict.fromkeys(later, "")})["text"] == begun
 
 
+def test_servers_that_exist_are_a_group(workspace: Workspace) -> None:
+    """Of the plan of an extension, where they follow the answer; in another plan `existing` alone changes."""
+    asked = {"path": "first.yaml", "goal": "extend", "text": ""}
+    found = form(workspace, {**asked, "answers": {"existing": "8 dgx-h100，2 x qm9700", "cluster.servers": "4"}})
+    group = "{name: dgx-h100, server: dgx-h100, servers: 8}"
+    assert f"cluster: {{servers: 4, server: dgx-h100, groups: [{group}]}}" in found["text"]
+    assert values(found)["existing"] == "8 dgx-h100, 2 qm9700"
+    changed = form(workspace, {"text": found["text"], "answers": {"existing": "9 dgx-h200"}})["text"]
+    assert "server: dgx-h200, groups: [{name: dgx-h200, server: dgx-h200, servers: 9}]" in changed
+    assert "groups" not in form(workspace, {"text": changed, "answers": {"existing": ""}})["text"]
+    alone = form(workspace, {"text": TEXT, "answers": {"existing": "2 dgx-h100"}})["text"]
+    assert uncommented(alone) == f"{TEXT}existing:\n  dgx-h100: 2\n"
+    for answer, said in (("some", "quantities and parts"), ("8 dgx-h1000", "the nearest: dgx-h100")):
+        with pytest.raises(Refused, match=said):
+            form(workspace, {**asked, "answers": {"existing": answer}})
+
+
 @pytest.mark.parametrize("goal", GOALS)
 def test_a_goal_asks_few_questions(workspace: Workspace, goal: str) -> None:
     """At most six, each of them of one of its purposes, over a plan with prices."""
@@ -245,7 +262,10 @@ def test_every_block_that_is_begun_has_a_comment(workspace: Workspace) -> None:
 def test_comments_are_in_the_language_of_the_page(workspace: Workspace, key: str) -> None:
     """On every key of each block that an answer begins, in a plan that exists and in a new one."""
     for text in ("bomgen: 1\nname: small\n", ""):
-        answers = {"quote.date": "2026-11-30", key: "inference" if key == PURPOSE else 1}
+        answers = {
+            "quote.date": "2026-11-30",
+            key: "inference" if key == PURPOSE else "1 sn5600" if key == "existing" else 1,
+        }
         written = form(workspace, {"text": text, "answers": answers, "language": "zh"})["text"]
         comments = re.findall(r"(?:^| )# (.*)", written, re.MULTILINE)
         assert [comment for comment in comments if not re.search("[\u4e00-\u9fff]", comment)] == []

@@ -11,7 +11,7 @@ from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.plan.schema import declaration_at
 from bomgen.serve.engine import PROGRAMS, READERS, WIRING
-from bomgen.serve.form import GOALS, NONE, PURPOSE, PURPOSES, QUESTIONS
+from bomgen.serve.form import GOALS, INQUIRY, NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
 
 OWN = sorted(path for path in PAGE.rglob("*.*") if path.suffix in (".js", ".css", ".html") and path.name != "editor.js")
@@ -61,7 +61,7 @@ def test_every_word_is_used_and_known() -> None:
     sources = [path.read_text("utf-8") for path in OWN if path.parent.name != "words"]
     used = {name for text in sources for name in re.findall(r"""["'`]([\w-]+)["'`]""", text)}
     asked = {"questions": {PURPOSE, *(question.id for question in QUESTIONS)}}
-    asked["groups"] = {question.group for question in QUESTIONS}
+    asked["groups"] = {question.group for question in QUESTIONS} - {INQUIRY}
     actions = (PAGE / "start.js").read_text("utf-8").partition("ACTIONS = {")[2].partition("};")[0]
     asked["goals"] = asked["hints"] = {*GOALS, *re.findall(r"(\w+): \(\w*\) =>", actions)}
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from bomgen.catalog.files import Catalog, Record
+from bomgen.catalog.part_records import REFERENCE_PRECISION, gpu
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.language import language
@@ -75,6 +76,7 @@ def test_gpus_that_are_no_longer_made_do_not_compete(
     competing = {gpu for gpu, _ in all_gpus(Catalog())}
     assert {"h200-sxm", "b300-sxm", "mi355x"} <= competing
     assert competing & {"a100-sxm-80", "a100-sxm-40", "v100-sxm2-32", "a10", "mi430x"} == set()
+    assert all(REFERENCE_PRECISION in gpu(Catalog().find("gpu", name)).dense for name in competing)
 
 
 def test_without_a_gpu_the_cheapest_is_first() -> None:
@@ -95,6 +97,22 @@ def test_a_budget_holds_for_each_design() -> None:
     assert [offer.kind for offer in answer.offers] == ["asked", "spare", "vendor"]
     assert all(offer.report.quote.totals.amount <= Decimal(2_000_000) for offer in answer.offers)
     assert answer.recommended == 0
+
+
+@pytest.mark.parametrize(("size", "first"), [("gpus: 64", "b200-sxm"), ("budget: 5 M USD", "mi300x")])
+def test_without_a_workload_a_flops_is_cheapest(size: str, first: str) -> None:
+    """Cards with little performance do not win by their price, and a part of a budget that is left over does not."""
+    head, _, cluster = SERVING.partition("workload")
+    answer = answered(head + cluster.partition("\n")[2].replace("gpu: h200-sxm", size))
+    reports = [offer.report for offer in (answer.offers[0], *answer.others)]
+    costs = [
+        report.quote.totals.amount
+        / report.design.sizing.gpus.value
+        / Decimal(float(report.plan.cluster.gpu.dense[REFERENCE_PRECISION].value))
+        for report in reports
+    ]
+    assert costs == sorted(costs)
+    assert reports[0].plan.cluster.gpu.identity.id == first
 
 
 def test_what_cannot_be_built_says_why() -> None:
@@ -121,3 +139,16 @@ def test_the_command_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         == "h200-sxm"
     )
     assert CliRunner().invoke(main, ["init", "other", "--ask", "--gpu", "h200-sxm"]).exit_code == 2
+
+
+def test_servers_are_added_to_those_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that nobody knows is asked for again; by default servers like the first ones there are added."""
+    monkeypatch.chdir(tmp_path)
+    told = "extend\n8 dgx-h1000\n8 dgx-h100, 2 qm9700\n4\n\n\n\n1\n"
+    done = CliRunner().invoke(main, ["init", "grown", "--ask"], input=told)
+    assert done.exit_code == 0, done.output
+    assert "the nearest: dgx-h100" in done.stderr
+    bill = work_out(PlanFile("grown.yaml", (tmp_path / "grown.yaml").read_bytes(), tmp_path, tmp_path)).bill
+    for part, there, added in (("dgx-h100", 8, 4), ("qm9700", 2, 4)):
+        assert sum(line.pieces for line in bill.existing if line.part == part) == there
+        assert sum(line.pieces for line in bill.lines if line.part == part) == added

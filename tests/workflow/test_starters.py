@@ -113,11 +113,11 @@ def test_a_design_can_be_built_where_nothing_else_is(design: str, tmp_path: Path
     ]
 
 
-def test_a_copy_has_no_date() -> None:
-    """The quote of a copy is not of the day of the design's; price ages would be measured against it."""
-    text = starters.started_from("meta-24k", "copy")
-    assert "  #date: YYYY-MM-DD    # of your quote; the design had 2026-11-20\n" in text
-    assert "date" not in (read(text, "plan").data["quote"] or {})
+def test_a_new_plan_is_of_today() -> None:
+    """Price ages are measured against the date: that of a design's quote is replaced."""
+    asked = starters.Inquiry({"gpu": "h200-sxm", "servers": 4}, {}, {})
+    for text in (starters.started_from("meta-24k", "copy"), starters.starter("new"), starters.inquired("new", asked)):
+        assert read(text, "plan").data["quote"]["date"] == date.today().isoformat()
 
 
 @pytest.mark.parametrize("design", starters.designs())
@@ -133,7 +133,7 @@ def test_a_copy_has_no_title(design: str) -> None:
 def test_a_copy_is_nobodys_quote(design: str) -> None:
     """Customer, seller and number of the example are placeholders, each on one line that can be switched on."""
     quote = read(starters.started_from(design, "copy"), "plan").data.get("quote") or {}
-    assert not quote.keys() & {"customer", "vendor", "number", "date"}
+    assert not quote.keys() & {"customer", "vendor", "number"}
 
 
 def test_a_party_left_behind_is_named() -> None:

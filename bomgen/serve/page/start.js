@@ -4,7 +4,7 @@ import { byId, button, complaint, make, table, word, words } from "./dom.js";
 import { fill, nameOf, question } from "./questions.js";
 import { long, searched, unlisted } from "./tools.js";
 
-const ACTIONS = { extend: () => byId("plans").querySelector("input").focus(), bill: (page) => page.importBill() }; // goals without questions
+const ACTIONS = { bill: (page) => page.importBill() }; // goals without questions
 const DESIGNS = 6;
 
 const pictures = new Map();

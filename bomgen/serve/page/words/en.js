@@ -40,7 +40,7 @@ export default {
     serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",
   },
   hints: {
-    serve: "to users or programs", train: "in a number of days", tune: "or reinforcement learning", count: "or PFLOPS", budget: "of money or power", extend: "from its saved plan", bill: "from another supplier",
+    serve: "to users or programs", train: "in a number of days", tune: "or reinforcement learning", count: "or PFLOPS", budget: "of money or power", extend: "beside the servers there", bill: "from another supplier",
   },
   "use-word": "Use {0}", "go-to": "Go to", expired: "Expired", begin: "Answer the first question of the form, or type a plan.",
   groups: { workload: "Workload", hardware: "Hardware", network: "Network", site: "Storage and site", prices: "Prices", quote: "Quote" },
@@ -48,6 +48,7 @@ export default {
     purpose: "What is the cluster for?", model: "Model", tokens: "Training tokens", days: "Days to finish", requests: "Requests per minute",
     mfu: "Model FLOPs utilisation (MFU)", precision: "Precision", prompt: "Tokens in a prompt", output: "Tokens in an answer", method: "Method",
     steps: "Steps", prompts: "Prompts in a step", responses: "Responses to a prompt", response: "Tokens in a response", flops: "Computing power, such as 1000 PFLOPS", sparsity: "Dense or sparse figures",
+    existing: "Existing equipment, such as 8 dgx-h100, 2 qm9700", "added-servers": "Servers to add",
     "later-servers": "Servers after a second phase", "later-date": "Date of the second phase",
     "spare-servers": "Spare servers", "spare-replicas": "Spare replicas, for failures",
     ttft: "Time to first token, such as 1 s", tpot: "Time per output token, such as 40 ms",

@@ -40,7 +40,7 @@ export default {
     serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", budget: "一笔预算", extend: "扩展现有集群", bill: "检查清单",
   },
   hints: {
-    serve: "面向用户或程序", train: "在规定天数内完成", tune: "或强化学习", count: "或 PFLOPS", budget: "资金或电力", extend: "从已保存的方案开始", bill: "来自其他供应商",
+    serve: "面向用户或程序", train: "在规定天数内完成", tune: "或强化学习", count: "或 PFLOPS", budget: "资金或电力", extend: "在现有服务器之外增购", bill: "来自其他供应商",
   },
   "use-word": "改为 {0}", "go-to": "转到", expired: "已过期", begin: "请回答表单的第一个问题，或直接输入方案。",
   groups: { workload: "工作负载", hardware: "硬件", network: "网络", site: "存储与机房", prices: "价格", quote: "报价单" },
@@ -48,6 +48,7 @@ export default {
     purpose: "集群用途", model: "模型", tokens: "训练 token 数", days: "完成天数", requests: "每分钟请求数",
     mfu: "模型算力利用率（MFU）", precision: "精度", prompt: "每个提示的 token 数", output: "每个回答的 token 数", method: "方法",
     steps: "步数", prompts: "每步提示数", responses: "每个提示的回答数", response: "每个回答的 token 数", flops: "算力，例如 1000 PFLOPS", sparsity: "稠密或稀疏算力",
+    existing: "现有设备，如 8 dgx-h100, 2 qm9700", "added-servers": "新增服务器数量",
     "later-servers": "二期后的服务器总数", "later-date": "二期日期",
     "spare-servers": "备用服务器", "spare-replicas": "备用副本（用于故障）",
     ttft: "首 token 时延（TTFT），如 1 s", tpot: "每 token 时延（TPOT），如 40 ms",
