@@ -114,11 +114,11 @@ def digits(text: str) -> str:
 
 def shared_formulas(text: str) -> str:
     """The formulas of the amounts written once, at the first of them."""
-    lines = [(found[1], int(found[2])) for found in re.finditer(r'<c r="(M)([0-9]+)" s="[0-9]+"><f>IF\(K', text)]
+    lines = [(found[1], int(found[2])) for found in re.finditer(r'<c r="(J)([0-9]+)" s="[0-9]+"><f>IF\(H', text)]
     column, first = lines[0]
     place = f'ref="{column}{first}:{column}{lines[-1][1]}" si="0"'
     text = re.sub(rf'(<c r="{column}{first}"[^>]*>)<f>', rf'\1<f t="shared" {place}>', text)
-    return re.sub(rf'(<c r="{column}[0-9]+" s="[0-9]+">)<f>IF\(K[^<]*</f>', r'\1<f t="shared" si="0"/>', text)
+    return re.sub(rf'(<c r="{column}[0-9]+" s="[0-9]+">)<f>IF\(H[^<]*</f>', r'\1<f t="shared" si="0"/>', text)
 
 
 def excel(parts: Parts) -> Parts:

@@ -108,7 +108,11 @@ def test_clocks(command: str, clock: int, work: Path) -> None:
         time.time = lambda: float(clock)
         time.localtime = lambda *_: then  # which zip files have their dates from
 
-    assert run(command, work, "then", set_clock) == run(command, work, "now")
+    (then, files_then), (now, files_now) = run(command, work, "then", set_clock), run(command, work, "now")
+    if command == "init":  # its plan has the date of the day, and the prices are older or newer than that
+        assert (then.code, files_then.keys()) == (now.code, files_now.keys())
+    else:
+        assert (then, files_then) == (now, files_now)
 
 
 # places -------------------------------------------------------------------------------------------------------------

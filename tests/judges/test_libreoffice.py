@@ -44,8 +44,8 @@ COLUMNS = {
 }
 PRINTED = ("llama65b-quote", "gb300-nvl72-xdr", "deepseek-r1-h20-zh")
 """The plans whose workbooks for the customer are printed."""
-MOST_PRINTED = 8
-"""Pages of each."""
+MOST_PRINTED = 9
+"""Pages of each, of which three are the bill at 8 points."""
 CENT = Decimal("0.01")
 
 
@@ -374,7 +374,7 @@ def test_the_logo_is_printed(judge, run, tmp_path):
 
 
 def test_the_workbook_of_a_quote_prints_in_few_pages(quotes, judge, run, tmp_path):
-    """The workbook for the customer: at most 8 pages, with alternatives, several clusters, whole racks, in Chinese."""
+    """The workbook for the customer: at most 9 pages, with alternatives, several clusters, whole racks, in Chinese."""
     soffice, pdfinfo = judge("soffice"), judge("pdfinfo")
     for name in PRINTED:
         shutil.copy(quotes[name] / "quote.xlsx", tmp_path / f"{name}.xlsx")

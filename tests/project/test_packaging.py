@@ -94,7 +94,7 @@ def test_plan_is_begun(installation: Installation) -> None:
     installation.run("bomgen", "init", "own")
     installation.run("bomgen", "init", "pod", "--from", "superpod-h100-4su")
     own, pod = installation.run("bomgen", "check", "own.yaml", "pod.yaml").splitlines()
-    assert own == "own.yaml: buildable"
+    assert own.startswith("own.yaml: buildable")
     assert pod.startswith("pod.yaml: buildable, ")
     assert "superpod-b300-xdr-8su" in installation.run("bomgen", "init", "--list")
 

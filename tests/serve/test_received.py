@@ -333,7 +333,7 @@ def test_a_setting_that_gives_an_edited_quantity_may_be_chosen(workspace: Worksp
     keep, *settings = [choice["value"] for choice in conflict["choices"]]
     assert keep == "plan"
     in_chinese = received.apply(workspace, dropped("quote.xlsx", content, language="zh"))
-    assert in_chinese["changes"] == ["Bill of materials!H5  compute.switch.leaf, quantity：2 → 3"]
+    assert in_chinese["changes"] == ["Bill of materials!E5  compute.switch.leaf, quantity：2 → 3"]
     assert in_chinese["conflicts"][0]["message"].endswith("“compute.switch.leaf”的 quantity 为 3；按方案应为 2")
     assert "spares.switch=1" in settings
     found = received.apply(workspace, dropped("quote.xlsx", content, choices={conflict["key"]: "spares.switch=1"}))
@@ -378,7 +378,7 @@ def test_edits_that_are_not_taken_are_named(workspace: Workspace) -> None:
     request = dropped("quote.xlsx", edited(workspace, {"GPU server DGX H100": "Another"})) | {"text": dated}
     found = received.apply(workspace, request)
     assert (found["changes"], found["conflicts"], found["text"]) == ([], [], dated)
-    assert {"Bill of materials!E4", "By part number!C5"} <= {*found["passed_over"]}
+    assert {"Bill of materials!D4", "By part number!C5"} <= {*found["passed_over"]}
 
 
 def test_a_file_that_is_none_is_refused(workspace: Workspace) -> None:

@@ -38,7 +38,7 @@ from bomgen.output.xlsx import cells
 from bomgen.output.xlsx.sheet import Sheet, absolute
 from bomgen.reading.quote_workbook import NUMBERS
 
-_WIDTHS = {"category": 13, "number": 5, "fabric": 14, "role": 16, "sku": 22, "piece": 6}
+_WIDTHS = {"category": 13, "number": 5, "fabric": 14, "role": 16, "sku": 22, "piece": 7}
 """Columns that are narrower than on a page of HTML: the bill is printed at 8 points on A4 landscape."""
 _MAX_WIDTH = 33
 """Of the description, for the same reason."""
