@@ -141,7 +141,7 @@ def test_the_page_runs_nothing_that_lies_beside_a_plan(folder: Path, mark: Path)
     assert not mark.exists(), mark.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", few(COMMANDS, 2))
+@pytest.mark.parametrize("name", few(COMMANDS, 3))
 def test_no_command_runs_what_lies_beside_a_plan(name: str, folder: Path, mark: Path) -> None:
     """Neither the command nor any process that it starts imports or runs something of the plan's folder."""
     run_beside(COMMANDS[name], folder, mark)

@@ -25,8 +25,8 @@ from bomgen.apply.application import apply_quote
 from bomgen.workflow.plan_files import open_plan
 
 CHECKOUT = Path(__file__).parents[2]
-SAVED = dict(few(EDITS.items(), 4))
-"""Edits that LibreOffice saves; every day half of them, of which each is also tried as openpyxl saves it."""
+SAVED = dict(few(EDITS.items(), 8))
+"""Edits that LibreOffice saves; every day some of them, of which each is also tried as openpyxl saves it."""
 
 
 @pytest.fixture(scope="module")
