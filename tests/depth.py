@@ -13,7 +13,7 @@ DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 """Whether tests look as far as `make deep` does; those that are marked `deep` run there alone."""
 DEEPER = 60 if DEEP else 1
 """Times that `make deep` looks further than continuous integration, where a law draws its plans itself."""
-DAILY = 0.12
+DAILY = 0.08
 """Share of the usual examples of such a law that are looked at every day."""
 
 VARIED_PLANS = {

@@ -68,7 +68,7 @@ def test_a_disk_that_is_full_at_any_byte(disk: Disk, work: Path) -> None:
     before = state(place)
     used = WORST // PAGE - os.statvfs(place).f_bavail
     codes = []
-    for pages in range(used + 4, 2 * used + 40, 1 if DEEP else 8):
+    for pages in range(used + 4, 2 * used + 40, 1 if DEEP else 5):
         disk(f"size={pages * PAGE}")
         done = outcome([*BUILD, place], work)
         codes.append(done.code)
