@@ -23,7 +23,7 @@ from bomgen.cli.options import (
 from bomgen.core.language import language
 from bomgen.documents.chapters.evidence import Simulated, simulation_data, simulation_document
 from bomgen.output.terminal import LEAST_TEXT, wrap_text
-from bomgen.reading.sheets import read_trace
+from bomgen.reading.request_trace import read_trace
 from bomgen.results.explain import (
     DRAWN,
     INDENTED,

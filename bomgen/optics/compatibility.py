@@ -227,9 +227,8 @@ def module_reason(module: Module, cage: Cage, rate: int, rules: Rules) -> Incomp
         )
     if cage.device != SERVER and module.nic_only:
         return Incompatibility("cage", f"{name} is a module for NICs, not for switches such as {cage.name}")
-    if not links_per_engine(module, rate, rules):
+    if not (legs := links_per_engine(module, rate, rules)):
         return _rate_reason(module, rate)
-    legs = links_per_engine(module, rate, rules)
     carried = 1 if _slows_down(module, cage, rate, rules) else module.ports.value * legs
     if cage.form != ANY and carried > cage.links and legs > 1:
         # A cage with fewer links than the module has leaves receptacles of it empty.

@@ -173,7 +173,7 @@ def _first_message(data: Any) -> str:
 
 
 class Push:
-    """A push of a wiring: `changes` are what it does, or with `only_read` what it would do.
+    """One push of a cable list to a NetBox: `changes` are the changes made, or with `only_read` those to be made.
 
     `verified` are the labels of cables that were found as planned. Every method raises OutputError as Server does.
     """

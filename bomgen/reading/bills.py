@@ -41,7 +41,7 @@ from bomgen.reading.cells import (
 )
 from bomgen.reading.columns import DIGIT, NOTHING, RequestedColumns, choose_sheet
 from bomgen.reading.part_numbers import PartIndex, Recognition, words_of
-from bomgen.reading.sheets import SheetCable, count_cables, read_cables
+from bomgen.reading.point_to_point import SheetCable, count_cables, read_cables
 
 MAX_LINES = 5000
 """Maximum number of bill lines that are read; a cluster has about a hundred."""

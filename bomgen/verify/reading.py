@@ -19,7 +19,7 @@ from bomgen.cabling.types import INFINIBAND_LANES
 from bomgen.core.diagnostics import LINE_END, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.yaml_source import read_data
-from bomgen.reading.sheets import read_cables
+from bomgen.reading.point_to_point import read_cables
 from bomgen.reading.tables import PACKAGE, decode_text, read_tables
 
 FORMS = "output-forms.yaml"

@@ -22,7 +22,7 @@ from bomgen.core.yaml_source import encoded
 from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
 from bomgen.reading.columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import Named, PartIndex
-from bomgen.reading.sheets import TIERS
+from bomgen.reading.point_to_point import TIERS
 from bomgen.reading.tables import is_pdf, read_pdf, read_tables
 from bomgen.results.result import sources_text
 from bomgen.workflow.plan_files import PlanFile, content_of

@@ -24,8 +24,8 @@ from bomgen.core.units import ANY_AMOUNT
 from bomgen.optics.compatibility import accepts, rules
 from bomgen.reading.bills import SentBill, SentLine
 from bomgen.reading.part_numbers import Recognition
+from bomgen.reading.point_to_point import SheetCable
 from bomgen.reading.quote_workbook import name_cell
-from bomgen.reading.sheets import SheetCable
 from bomgen.xray.lines import SERVER_LEAF, joins_servers
 
 Severity = Literal["error", "doubt", "unknown"]

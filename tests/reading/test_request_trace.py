@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
-from bomgen.reading.sheets import read_trace
+from bomgen.reading.request_trace import read_trace
 
 COUNT = 100
 
