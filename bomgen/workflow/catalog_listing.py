@@ -23,8 +23,9 @@ from bomgen.catalog.files import (
     UnknownPart,
     named_length,
 )
-from bomgen.catalog.identity import identity, search
+from bomgen.catalog.identity import identity
 from bomgen.catalog.part_file_checks import UNVERIFIED, number_sources, plausible_ranges
+from bomgen.catalog.search import search
 from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bomgen.catalog.files import Catalog
-from bomgen.catalog.identity import WORDS, search
+from bomgen.catalog.search import WORDS, search
 from bomgen.core.resources import folder
 from bomgen.core.yaml_source import own
 
