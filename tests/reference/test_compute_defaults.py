@@ -136,7 +136,9 @@ def test_links_of_two_servers_have_the_rate_that_the_plan_gives() -> None:
 def test_few_servers_take_small_switches(gpu: str, servers: int, switches: list[str], managers: int) -> None:
     """Below the four servers with which the designs begin; of the compute leaves' vendor, and with fewer managers."""
     plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": gpu, "servers": servers}}
-    built = bomgen.build({**plan, "fabrics": dict.fromkeys(("compute", "storage", "in_band", "out_of_band"), "default")})
+    built = bomgen.build(
+        {**plan, "fabrics": dict.fromkeys(("compute", "storage", "in_band", "out_of_band"), "default")}
+    )
     bought = [line["part"] for line in built.lines if line["category"] == "switch" and line["fabric"] != "compute"]
     assert bought == switches
     assert sum(line["quantity"] for line in built.lines if line["category"] == "management") == managers

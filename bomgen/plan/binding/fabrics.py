@@ -469,7 +469,7 @@ def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
 
 
 def _small_switch(catalog: Catalog, leaf: parts.Switch) -> parts.Switch:
-    """Return the switch for storage of a few servers from the vendor of the compute leaves; their model if none is known."""
+    """Return the switch for storage of a few servers from the vendor of the compute leaves, or these themselves."""
     by_vendor = catalog.find("assumption", "fabric-small-switches").value("value")
     id = by_vendor.get(leaf.identity.vendor)
     return part_records.switch(catalog.find("switch", id)) if id else leaf
