@@ -313,11 +313,11 @@ class PartIndex:
                 continue
             rest = text[: match.start()] + text[match.end() :]
             named = self._exact(rest, line) or self._of_family(rest, line)
-            if named and named.certain:
+            if named:
                 meaning = message("xray-suffix", suffix=match[0].upper(), meaning=str(addition["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
                 is_certain = all(word in line.lower() for word in addition.get("words", ()))
-                return named._replace(reason=reason, certain=is_certain)
+                return named._replace(reason=reason, certain=named.certain and is_certain)
         return None
 
     def recognize(self, part: str, text: str) -> Recognition:
