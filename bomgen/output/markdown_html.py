@@ -190,9 +190,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "cell": language.cell,
         "stacked": view.stacked,
         "slug": slug,
-        "keep_units": lambda text: Markup(
-            _MEASURE.sub(r'<span class="measure">\g<0></span>', str(escape(_plain(text))))
-        ),
+        "keep_units": lambda text: _mark(_MEASURE, r'<span class="measure">\g<0></span>', text),
         "leads": view.leads,
         "folds": lambda table: table.folded or (len(table.rows) > _LONG and not table.open),
         "long": lambda table: len(table.rows) > _LONG,
@@ -437,7 +435,11 @@ def _line(value: object) -> _Raw:
 
 
 def _code_spans(text: str) -> Markup:
-    return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
+    return _mark(_CODE_SPAN, r"<code>\1</code>", text)
+
+
+def _mark(pattern: re.Pattern[str], markup: str, text: str) -> Markup:
+    return Markup(pattern.sub(markup, str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
 
 
 def _markdown_code_spans(text: str) -> _Raw:
