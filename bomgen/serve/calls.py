@@ -446,7 +446,7 @@ CALLS = {
     "picture": Call("engine", "picture", {"name": str}, long=True),
     # with the plan that the prices are for, and whether they were entered on the page instead of read from a file
     "prices": Call("received", "prices", {**BILL, "path?": str, "text?": str, "entered?": bool}, long=True),
-    "xray": Call("received", "xray", BILL, long=True),
+    "xray": Call("received", "xray", {**BILL, "plan?": PLAN}, long=True),
     "verify": Call("received", "verify", {**PLAN, "files": [DROPPED]}, long=True),
     "apply": Call("received", "apply", {**DROPPED, **PLAN, "choices?": {str: str}}, long=True),
     "search": Call(

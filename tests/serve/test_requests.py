@@ -38,7 +38,7 @@ VALID: dict[str, dict[str, Any]] = {
     "offers": OPENED,
     "picture": {"name": "a100-32-zh", "language": "en"},
     "prices": {**FILE, **OPENED, "answers": {"price": "price=B"}, "entered": True},
-    "xray": {**FILE, "answers": {"quantity": "quantity=B"}, "language": "zh"},
+    "xray": {**FILE, "answers": {"quantity": "quantity=B"}, "plan": OPENED, "language": "zh"},
     "verify": {**OPENED, "files": [FILE, FILE], "language": "zh"},
     "apply": {**FILE, **OPENED, "choices": {}},
     "search": {**OPENED, "over": {"cluster.servers": [2, 4]}, "minimise": "power", "within": {"gpus": 64}},

@@ -15,7 +15,7 @@ export default {
   "import-what": "What is {0}?", "import-hint": "Choose a file, or drop it anywhere on the page.", "choose-file": "Choose file",
   "enter-prices": "Enter missing prices", "unit-price": "Unit price",
   unpriced: "Parts without a price (CSV)", "unpriced-hint": "Fill in the prices in this list and drop it here.",
-  "is-prices": "Price list", "is-bill": "Bill of materials from another tool or supplier", "is-quote": "Edited quote for this plan", "is-outputs": "Outputs of devices, to verify this plan", "is-plan": "Plan",
+  "is-prices": "Price list", "is-bill": "Bill of materials from another tool or supplier", "is-quote": "Edited quote for this plan", "is-outputs": "Outputs of devices, to verify this plan", "is-plan": "Plan", "against-plan": "Compare the cables with a plan",
   "coverage": "Priced lines: {0} of {1} before, {2} of {3} after", unused: "Prices not used by this plan: {0} ({1})", replaces: "Replaces {0}, which already exists.", "use-prices": "Use as selling prices", "use-costs": "Use as your costs", "whose-prices": "Are these your selling prices or your costs? The price book is saved beside the plan; costs reach no file for the customer.",
   "use-plan": "Open as a new plan", "use-edits": "Apply the edits to the plan", conflicts: "Conflicts",
   "edits": "Edits: {0}", "passed-over": "Not applied: text from an older version of the quote", answer: "Continue",

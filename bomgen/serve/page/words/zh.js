@@ -15,7 +15,7 @@ export default {
   "import-what": "{0} 是什么文件？", "import-hint": "选择文件，或将其拖放到页面任意位置。", "choose-file": "选择文件",
   "enter-prices": "填写缺少的价格", "unit-price": "单价",
   unpriced: "待报价部件（CSV）", "unpriced-hint": "在待报价部件清单中填写价格，然后拖放到此页面。",
-  "is-prices": "价格表", "is-bill": "其他工具或供应商的配置清单", "is-quote": "本方案修改后的报价单", "is-outputs": "设备输出，用于核对本方案的布线", "is-plan": "方案文件",
+  "is-prices": "价格表", "is-bill": "其他工具或供应商的配置清单", "is-quote": "本方案修改后的报价单", "is-outputs": "设备输出，用于核对本方案的布线", "is-plan": "方案文件", "against-plan": "与方案的布线核对",
   "coverage": "已有价格的行：导入前 {0}/{1}，导入后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", replaces: "将替换已有的 {0}。", "use-prices": "用作销售价格", "use-costs": "用作成本", "whose-prices": "这是销售价格还是成本价格？价格表将保存在方案旁；成本不会进入给客户的任何文件。",
   "use-plan": "作为新方案打开", "use-edits": "将修改写入方案", conflicts: "冲突",
   "edits": "修改：{0}", "passed-over": "未写入方案：旧版报价单中自动生成的文字", answer: "继续",
