@@ -51,16 +51,6 @@ _PERCENT = 100
 _ROLE = re.compile(r"[a-z]+(-[a-z]+)?(/[a-z]+)?")
 """A role as bomgen writes it; others are words."""
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
-GENERIC_NAMES = (
-    *("no part number", "placeholder; part number to be confirmed", "planning part, order number to follow"),
-    *("to be confirmed", "configured to order", "any manufacturer"),
-    *("n/a", "-", "–", "tbd"),
-    *("无", "无料号", "无部件号", "料号待补", "暂定型号，料号待确认", "规划部件，订购号另行确定"),
-    *("订货时确认", "按订单配置", "品牌不限"),
-)
-"""Words in place of a part number, in lower case: those of quotes by any revision of bomgen, and those of vendors."""
-
-
 STORAGE, IN_BAND = "storage", "in_band"
 """Networks by their names in `bill-words.yaml`."""
 PLUGGED_INTO = {"server", "switch", "nic"}
@@ -406,7 +396,7 @@ class _BlockReader:
         description = text.get("description", "")
         beside = (cell.value for at, cell in enumerate(row) if at not in self.of_lines)
         remarks = " ".join(value for value in beside if isinstance(value, str))
-        if part.lower() in GENERIC_NAMES:
+        if _any(words_of("unnumbered")["part"], part.lower()):
             part = ""
         numbers = " ".join(_texts(row, self.columns.get("part", ())))
         whole = f"{description} ; {numbers}" if numbers != part else description

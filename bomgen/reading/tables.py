@@ -239,7 +239,7 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
         with pdfplumber.open(io.BytesIO(content)) as document:
             if len(document.pages) > MAX_PAGES:
                 raise error_at(file, f"more than {MAX_PAGES} pages; give the pages of the bill alone", "pdf")
-            rows, words, is_scan = list[Sequence[str | None]](), list[Sequence[str]](), True
+            rows, words, is_scan = list[Sequence[str | None]](), list[Sequence[str | None]](), True
             for page in document.pages:
                 if len(page.edges) > MAX_EDGES:
                     message = f"a page with more than {MAX_EDGES} lines; save the bill as .xlsx or .csv"

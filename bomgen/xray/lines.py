@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import ANY, Identity
 from bomgen.core.diagnostics import PlanErrors
@@ -302,12 +302,18 @@ def _serves(line: SentLine, switch: str) -> bool:
 
 def fits_switch(line: SentLine, switch: str) -> bool:
     """Return whether an end of a cable fits a port of a switch."""
-    cage_rules, record = rules(line.catalog), line.catalog.find_original("switch", switch)
-    groups = range(len(record.value("port_groups") or ()))
-    cages = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)} - {None} or {ANY}
-    cable = line.record
-    plugs = {str(cable.value(end, "cage") or ANY) for end in ("a", "b")}
-    return any(accepts(str(cage), plug, cage_rules) for cage in cages for plug in plugs)
+    cage_rules, ports = rules(line.catalog), _list_ports(line.catalog.find_original("switch", switch))
+    cages = {cage for _, cage, _ in ports} - {""} or {ANY}
+    plugs = {str(line.record.value(end, "cage") or ANY) for end in ("a", "b")}
+    return any(accepts(cage, plug, cage_rules) for cage in cages for plug in plugs)
+
+
+def _list_ports(switch: Record) -> list[tuple[int, str, int]]:
+    """Return number, cage and rate [Gb/s] of the ports of each group of a switch; 0 and empty if unknown."""
+    numbers = range(len(switch.value("port_groups") or ()))
+    groups: list[tuple[str | int, ...]] = [("port_groups", at) for at in numbers] or [()]
+    values = ([switch.value(*group, key) for key in ("ports", "cage", "port_gbps")] for group in groups)
+    return [(int(ports or 0), str(cage or ""), int(gbps or 0)) for ports, cage, gbps in values]
 
 
 def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:
@@ -345,21 +351,12 @@ def _is_rj45(line: SentLine) -> bool:
 
 def count_rj45_ports(line: SentLine) -> int:
     """Return the number of RJ45 ports of a switch."""
-    record = line.record
-    groups = range(len(record.value("port_groups") or ()))
-    rj45 = [at for at in groups if record.value("port_groups", at, "cage") == RJ45]
-    ports = sum(int(record.value("port_groups", at, "ports") or 0) for at in rj45)
-    return ports or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
+    return sum(ports for ports, cage, _ in _list_ports(line.record) if cage == RJ45)
 
 
 def port_gbps(switch: str, catalog: Catalog) -> int:
     """Return the rate [Gb/s] of most ports of a switch; 0 if unknown."""
-    record = catalog.find_original("switch", switch)
-    groups = [
-        (int(record.value("port_groups", at, "ports") or 0), int(record.value("port_groups", at, "port_gbps") or 0))
-        for at in range(len(record.value("port_groups") or ()))
-    ]
-    return max(groups)[1] if groups else int(record.value("port_gbps") or 0)
+    return max(_list_ports(catalog.find_original("switch", switch)))[2]
 
 
 # line counts --------------------------------------------------------------------------------------------------------

@@ -173,7 +173,8 @@ def test_pdf(rival: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         *("contradicted", "amount", "sum", "wrong-fibre")
     }
     whole = pdf.read_bytes()
-    weasyprint.HTML(string=f"<table>{cells}</table>").write_pdf(pdf)
+    style = "<style>td {font-size: 7px; padding: 1px 9px; white-space: nowrap}</style>"
+    weasyprint.HTML(string=f"{style}<table>{cells}</table>").write_pdf(pdf)
     bare = json.loads(call("xray", str(pdf), "-f", "json").stdout)
     assert [each["message"] for each in bare["findings"]] == [each["message"] for each in found["findings"]]
     pdf.write_bytes(whole[:1000])
