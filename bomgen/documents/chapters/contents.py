@@ -172,7 +172,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
     networks = [
         writer.word(
             "quote-network",
-            name=writer.fabric_name(built.plan.name),
+            name=writer.name_network(built.plan),
             topology=writer.language.value(built.fabric.topology, "word"),
             ports=writer.language.number(_count_ports(built.fabric)),
             gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),
@@ -287,15 +287,16 @@ def count_categories(writer: Writer, pieces: Iterable[tuple[str, int | Fraction]
 
 
 def _bound(writer: Writer) -> Iterator[str]:
-    if groups := writer.report.plan.groups:
-        names = (
+    for key, sized in (("sentence-groups", False), ("sentence-prefill-servers", True)):
+        names = [
             writer.word(
                 "quote-required-part", name=server.identity.name, count=writer.language.number(group.servers.value)
             )
-            for group in groups
-            if (server := group.cluster.server)
-        )
-        yield writer.word("sentence-groups", groups=writer.word("list-comma").join(names))
+            for group in writer.report.plan.groups
+            if group.sized is sized and (server := group.cluster.server)
+        ]
+        if names:
+            yield writer.word(key, groups=writer.word("list-comma").join(names))
     if why := writer.report.plan.cluster.why_largest:
         yield writer.language.message(why)
 
