@@ -245,10 +245,9 @@ def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Pla
     ]
 
 
-STRUCTURES, RAIL_PODS, LINKED_PAIR = "xray-structures.yaml", "rail_pods", "linked_pair"
+STRUCTURES, RAIL_PODS, LINKED_PAIR, SPREAD = "xray-structures.yaml", "rail_pods", "linked_pair", "spread"
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
 """Servers per scalable unit in published designs."""
-SPREAD = ("rail-optimized", "fat-tree")
 LEAST_UNITS = 2
 """Minimum number of leaves per rail that need spines."""
 USUAL_RATIOS = ("1.5", "2", "3", "4")
@@ -288,8 +287,8 @@ def spread_structures(scope: Scope, servers: Servers, _: Plan) -> Iterator[tuple
         return
     below: Plan = {"leaf": {"downlinks": -(-servers.number * servers.nics // counts["leaf"])}}
     ratios = ({}, *({"oversubscription": ratio} for ratio in _ratios(scope)))
-    for ratio, leaf, topology in product(ratios, (below, {}), SPREAD):
-        yield merge({"topology": topology, "tiers": 2, "spine": {"count": counts["spine"]}}, leaf, ratio), 1
+    for ratio, leaf, spread in product(ratios, (below, {}), read_data(STRUCTURES)[SPREAD]):
+        yield merge(spread, {"tiers": 2, "spine": {"count": counts["spine"]}}, leaf, ratio), 1
 
 
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan) -> Iterator[tuple[Plan, int]]:
