@@ -56,8 +56,8 @@ def test_its_servers_are_billed_and_cabled(worked: Worked) -> None:
 @pytest.mark.parametrize(
     ("language", "servers", "gpus"),
     [
-        ("en", "Servers for prefill, on the same networks: DGX H100 (4).", "Included in each: 8 × H100 SXM5 80GB"),
-        ("zh", "接入同一网络的 Prefill 服务器：DGX H100（4 件）。", "每台含：H100 SXM5 80GB × 8"),
+        ("en", "Servers for prefill, on the same networks: DGX H100 (4).", "8 × H100 SXM5 80GB"),
+        ("zh", "接入同一网络的 Prefill 服务器：DGX H100（4 件）。", "H100 SXM5 80GB × 8"),
     ],
 )
 def test_its_servers_are_quoted_by_what_they_do(language: str, servers: str, gpus: str, worked: Worked) -> None:

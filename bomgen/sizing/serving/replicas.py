@@ -42,10 +42,7 @@ from bomgen.sizing.training.memory import equivalent_stages
 from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
 
 MOST_STAGES = 16
-"""Maximum stages of a replica larger than necessary; the deepest published pipelines, in training, have 16.
-
-On paper ever more stages need fewer GPUs, because traffic and latency are not in the estimate.
-"""
+"""Maximum stages of a replica larger than necessary; the deepest published pipelines, in training, have 16."""
 SERVERS_OF_EXPERTS = (2, 3, 4, 6, 8)
 """Servers over which a search spreads the experts of a replica; DeepSeek and LMSYS ran 4 to 18."""
 MOST_SHARE = Fraction("0.95")
@@ -76,18 +73,13 @@ class Shortage(NamedTuple):
     """A sufficient change of the plan; None: no single change is."""
 
     @property
-    def needed(self) -> Fraction:
-        """Memory needed on one GPU."""
-        return self.weights + (self.cache or 0)
-
-    @property
     def message(self) -> Message:
         """The shortage, and the remedy."""
         sizes = {
             "weights": _gb(self.weights),
             "memory": _gb(self.memory),
             "room": _gb(self.room),
-            "missing": _gb(self.needed - self.room),
+            "missing": _gb(self.weights + (self.cache or 0) - self.room),
             "change": self.remedy or message("larger-gpu", memory=_gb(self.enough)),
         }
         if self.cache is None:
