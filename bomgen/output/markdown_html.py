@@ -234,8 +234,9 @@ class _View:
         Prices including tax take the place of those before tax; without any price there is no column of money. What is
         sold then comes before its part number.
         """
-        hidden = _BEFORE_TAX if any(column.key == "inclusive_price" for column in table.columns) else ()
-        hidden = hidden if self.document.totals.priced_lines else _OF_MONEY
+        hidden: tuple[str, ...] = () if self.document.totals.priced_lines else _OF_MONEY
+        if any(column.key == "inclusive_price" for column in table.columns):
+            hidden = (*hidden, *_BEFORE_TAX)
         shown = [
             index
             for index, column in enumerate(table.columns)
