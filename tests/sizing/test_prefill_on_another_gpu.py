@@ -53,6 +53,14 @@ def test_its_servers_are_billed_and_cabled(worked: Worked) -> None:
     assert serving.need.gpus_required.value == serving.need.replicas.value * serving.need.replica.gpus.value
 
 
+def test_two_pools_serve_what_both_can(worked: Worked) -> None:
+    """Long prompts and short outputs: the replicas for prompts set the bound, at 95 % of their time."""
+    keys = {"model": "llama-3.1-8b", "precision": "bf16", "output_tokens": 16, "requests_per_minute": 60}
+    found = result(served(worked, "h100-sxm", None, disaggregated=True, **keys))["workload"]
+    most = found["prefill_load"] * found["requests_per_minute"] / 60
+    assert 0.5 < most <= 0.95
+
+
 @pytest.mark.parametrize(
     ("language", "servers", "gpus"),
     [

@@ -73,13 +73,18 @@ class Shortage(NamedTuple):
     """A sufficient change of the plan; None: no single change is."""
 
     @property
+    def needed(self) -> Fraction:
+        """Memory needed on one GPU."""
+        return self.weights + (self.cache or 0)
+
+    @property
     def message(self) -> Message:
         """The shortage, and the remedy."""
         sizes = {
             "weights": _gb(self.weights),
             "memory": _gb(self.memory),
             "room": _gb(self.room),
-            "missing": _gb(self.weights + (self.cache or 0) - self.room),
+            "missing": _gb(self.needed - self.room),
             "change": self.remedy or message("larger-gpu", memory=_gb(self.enough)),
         }
         if self.cache is None:
