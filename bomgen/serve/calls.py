@@ -436,6 +436,7 @@ CALLS = {
     "check": Call("engine", "check", PLAN),
     # `base` is the text as it was last saved, `tabs` are those that are shown
     "build": Call("engine", "build", {**PLAN, "base?": str, "tabs?": [str]}),
+    "device": Call("engine", "device", {**PLAN, "device": str}),
     "complete": Call("engine", "complete", {**PLAN, "line": int, "column": int}),
     "formats": Call("engine", "formats", PLAN),
     # answers by the keys of the questions; the path names a plan that they begin, a goal asks only its own questions

@@ -36,6 +36,7 @@ export default {
   "save-copy-as": "Save a copy under this name", "compare-designs": "Designs",
   "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-offers": "Show designs", "use-design": "Use this design", recommended: "Recommended", "no-price": "No price yet", "other-gpus": "Other GPUs that meet it: {0}",
   title: "Title", number: "Number", customer: "Customer", date: "Date",
+  device: "Device", facts: { model: "Model", place: "Place", power: "Power" }, "device-hint": "Point at a server or a switch to see where its links go.", larger: "Enlarge the drawings", smaller: "Reduce the drawings", port: "Port", "other-end": "Other end", cable: "Cable",
   goals: {
     serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",
   },
