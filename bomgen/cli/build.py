@@ -40,9 +40,9 @@ from bomgen.cli.options import (
     watched,
     working_on,
 )
-from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import Language, language
+from bomgen.core.messages import unknown
 from bomgen.core.provenance import Figure
 from bomgen.documents.customer_quote.record import join_alternatives, name_parts
 from bomgen.documents.tables import name_unpriced_gpus

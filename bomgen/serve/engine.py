@@ -23,10 +23,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bomgen.core.diagnostics import LINE_END, OutputError, PlanErrors, unknown
+from bomgen.core.diagnostics import LINE_END, OutputError, PlanErrors
 from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.messages import message
+from bomgen.core.messages import message, unknown
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
@@ -240,7 +240,7 @@ def build(workspace: Workspace, request: Request) -> Data:
             for tab in tabs
         }
     except PlanErrors as errors:
-        problems = problems_data(errors.problems, path, text)
+        problems = problems_data(errors.problems, path, text, words.message)
         return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}}
     headline, figures = _headline(report, words)
     return {

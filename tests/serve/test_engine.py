@@ -292,6 +292,16 @@ def test_the_engine_needs_neither_network_nor_processes() -> None:
     assert done.stdout.split() == []
 
 
+@pytest.mark.parametrize(
+    ("wrong", "fixes"), [("gpus: 30", ["24", "32"]), ("servers: 0", ["1"]), ("servers: 4\nsite: {pue: 0.5}", ["1"])]
+)
+def test_a_value_out_of_range_has_those_that_would_be_right(wrong: str, fixes: list[str], workspace: Workspace) -> None:
+    """A number that no whole servers have, and one below a limit, which the page says in its language."""
+    [problem, *_] = engine.build(workspace, asked(text=PLAN.replace("servers: 4", wrong), language="zh"))["problems"]
+    assert problem["fixes"] == fixes
+    assert re.search("[\u4e00-\u9fff]", problem["message"] + problem["remedy"])
+
+
 def test_drawings_name_devices_whose_links_stay_in_their_pods() -> None:
     """Rail groups of a SuperPOD: what is drawn in one pod is cabled to spines of this pod alone, by the cable list."""
     text = (Path(__file__).parents[2] / "plans" / "superpod-a100-140.yaml").read_text("utf-8")

@@ -241,7 +241,10 @@ async function nameVersion() {
   nameFile(plan.path.replace(/(-r\d+)?(\.ya?ml)$/i, `-r${next}$2`));
 }
 
-function nameFile(path = plan.path) {
+/** The number of the quote as a file name: that of a new plan, which overwrites no other. */
+const fileOfNumber = () => (/^ +number: *"?([\w-]+)/m.exec(editor.text)?.[1].toLowerCase() ?? stem(NEW)) + ".yaml";
+
+function nameFile(path = plan.path === NEW ? fileOfNumber() : plan.path) {
   const name = make("input", { value: path, required: true });
   const done = async (event) => {
     event.preventDefault();

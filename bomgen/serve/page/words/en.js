@@ -59,7 +59,7 @@ export default {
     "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power limit per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",
     support: "Years of support", "support-share": "Support per year, % of hardware",
-    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
+    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", number: "Quotation number", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
     valid: "Valid for, days", delivery: "Time of delivery", payment: "Terms of payment", warranty: "Warranty", language: "Language of the quote",
   },
   errors: {

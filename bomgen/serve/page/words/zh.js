@@ -59,7 +59,7 @@ export default {
     "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率上限", prices: "价格表", currency: "币种", years: "运营年数（用于计算运行成本）",
     support: "维保年数", "support-share": "维保费率（每年占硬件金额的百分比）",
-    rate: "汇率：1 USD 折合本币", tax: "税率", state: "报价状态", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
+    rate: "汇率：1 USD 折合本币", tax: "税率", number: "报价单编号", state: "报价状态", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
     valid: "有效期（天）", delivery: "交货期", payment: "付款方式", warranty: "质保", language: "报价单语言",
   },
   errors: {
