@@ -41,19 +41,15 @@ from bomgen.cli.options import (
     working_on,
 )
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
-from bomgen.core.language import Language, language
+from bomgen.core.language import language
 from bomgen.core.messages import unknown
-from bomgen.core.provenance import Figure
-from bomgen.documents.customer_quote.record import join_alternatives, name_parts
-from bomgen.documents.tables import name_unpriced_gpus
-from bomgen.fabric.types import Fabric
+from bomgen.documents.chapters.contents import POWER, sentences
+from bomgen.documents.customer_quote.record import open_items
+from bomgen.documents.tables import Writer, headline_total
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.user_templates import describe_templates
 from bomgen.output.writer import render, write_files, write_wiring
-from bomgen.plan.types import Plan
-from bomgen.pricing.bill import OpenItem
-from bomgen.results.numbers import dotted
-from bomgen.results.result import Report, numbers_of
+from bomgen.results.result import Report
 from bomgen.workflow.inputs import text_of
 from bomgen.workflow.pipeline import (
     compute_fabric,
@@ -70,109 +66,17 @@ if TYPE_CHECKING:
     from bomgen.core.jobs import Child
 
 # summary ------------------------------------------------------------------------------------------------------------
-# The result of a build on a few lines.
-
-NAME_WIDTH = 10
+# The result of a build on a few lines, as the report and the quote word it.
 
 
 def summary(report: Report) -> Iterator[str]:
-    """Yield the summary of a result below the name of the plan, to fit a screen."""
-    for cluster in report.each_cluster:
-        if cluster.plan.cluster_name:
-            yield f"  {cluster.plan.cluster_name}:"
-        yield from _cluster_summary(cluster)
-    words, totals = language(), report.quote.totals
-    if totals.priced_lines == 0:
-        yield f"  price      none of {totals.lines} lines has a price"
-    else:
-        least = "" if totals.complete else "at least "
-        amount = words.money(totals.amount, totals.currency)
-        if indicative := report.quote.indications:
-            ends = words.rough_range(indicative.low, indicative.high, totals.currency)
-            amount = f"{ends}, indicative"
-        lacking = name_unpriced_gpus(report.quote.lines, words)
-        without = f", without {lacking}" if lacking else ""
-        yield f"  price      {least}{amount}, {totals.priced_lines} of {totals.lines} lines{without}"
-    if items := [item for item in report.bill.open_items if item.included is False]:
-        yield f"  open items {'; '.join(_choice(item, words) for item in items)}"
-    if items := [item for item in report.bill.open_items if item.included is None]:
-        names = dict.fromkeys(_choice(item, words) for item in items)
-        yield f"  to confirm whether included (ask the manufacturers): {'; '.join(names)}"
-
-
-def _choice(item: OpenItem, words: Language) -> str:
-    return join_alternatives(name_parts(item, words), words)
-
-
-def _cluster_summary(report: Report) -> Iterator[str]:
-    words = language()
-    figures = {dotted(steps): figure for steps, figure in numbers_of(report).items()}
-    cluster = report.plan.cluster
-
-    def shown(path: str) -> str:
-        return words.number(figures[path].value)
-
-    text = f"{shown('cluster.gpus')} x {cluster.gpu.identity.name}"
-    if cluster.server and cluster.server.trays:
-        text += f" in {shown('cluster.servers')} trays of {cluster.server.identity.name}"
-    elif cluster.server:
-        text += f" in {shown('cluster.servers')} x {cluster.server.identity.name}"
-    if "workload.gpus_required" in figures:
-        margin = f", {shown('workload.gpus_to_buy')} with margin" if "workload.gpus_to_buy" in figures else ""
-        text += f" ({shown('workload.gpus_required')} required{margin})"
-    yield f"  GPUs       {text}"
-    if why := cluster.why_largest:
-        yield f"  bound      {why}"
-    yield from _workload_summary(figures, report.plan)
-    width = max([NAME_WIDTH, *(len(built.plan.name) for built in report.design.fabrics)])
-    for built in report.design.fabrics:
-        modules = figures.get(f"fabrics.{built.plan.name}.transceivers.total")
-        tail = f", {words.number(modules.value)} modules" if modules and not built.plan.switchless else ""
-        yield f"  {built.plan.name:{width}} {_describe_fabric(built.fabric, built.plan.switchless)} links{tail}"
-    if "site.power_w" in figures:
-        facility = report.design.facility
-        watts, unknown = words.shown(figures["site.power_w"]), facility.unpowered
-        left_out = ", ".join(f"{words.number(count)} x {name}" for name, count in unknown.items())
-        least = f"at least {watts}: the power of {left_out} is unknown"
-        yield f"  power      {least if unknown else f'up to {watts}'}"
-
-
-def _describe_fabric(fabric: Fabric, switchless: bool) -> str:
-    number = language().number
-    links = " + ".join(number(link.count.value) for link in fabric.links)
-    if not switchless:
-        tiers = (f"{number(tier.count.value)} {tier.name} ({tier.switch.identity.name})" for tier in fabric.tiers)
-        return f"{' + '.join(tiers)}; {links}"
-    shape = " x ".join(number(figure.value) for figure in fabric.dimensions.values())
-    times = f"{number(fabric.planes.value)} x " if fabric.planes else ""
-    circuits = fabric.circuits.get("switches")
-    switches = f"{number(circuits.value)} circuit switches; " if circuits else ""
-    return f"{times}{fabric.topology} of {shape}; {switches}{number(fabric.links[0].count.value)}"
-
-
-def _workload_summary(figures: dict[str, Figure], plan: Plan) -> Iterator[str]:
-    shown = language().shown
-    if plan.training and "workload.days" in figures:
-        days, mfu = figures["workload.days"], shown(figures["workload.mfu"])
-        taken = f"{float(days.value):.2f} days" if days.value >= 1 else shown(days)
-        if step := figures.get("workload.reinforcement.step_seconds"):
-            yield f"  learning   {taken}, {shown(step)} a step"
-        else:
-            yield f"  {'tuning' if plan.training.tuning else 'training':10} {taken} at {mfu} MFU"
-    if plan.compute and "workload.peak_flops" in figures:
-        reached, target = (shown(figures[f"workload.{key}"]) for key in ("peak_flops", "target_flops"))
-        yield f"  peak       {reached} {plan.compute.sparsity.value} {plan.compute.precision.value}, target {target}"
-    if "workload.gpu_hours" in figures:
-        hours, taken = (shown(figures[f"workload.{key}"]) for key in ("gpu_hours", "days"))
-        yield f"  work       {hours} in {taken}"
-    if plan.inference and "workload.replicas" in figures:
-        text = f"{figures['workload.replicas'].value} x {plan.inference.model.identity.name}"
-        if "workload.requests_per_minute" in figures:
-            text += f", {shown(figures['workload.requests_per_minute'])} per minute"
-            low, high = (figures.get(f"workload.requests_per_minute_range.{end}") for end in ("low", "high"))
-            if low and high:
-                text += f" by estimate (low {shown(low)}, high {shown(high)})"
-        yield f"  serving    {text}"
+    """Yield the proposal in sentences, its power and total, and the open items of its order."""
+    writer, quote, words = Writer(report, language()), report.quote, language()
+    yield from (cluster.named(text) for cluster in writer.cluster_writers() for text in sentences(cluster))
+    if POWER in writer.numbers:
+        yield f"{writer.label(POWER)}: {words.cell(writer.key_figure(POWER))}"
+    yield ": ".join(headline_total(quote.totals, quote.lines, quote.indications, words))
+    yield from (note.text for note in open_items(writer, counted=False))
 
 
 # build --------------------------------------------------------------------------------------------------------------
@@ -281,7 +185,7 @@ def build(
             written = write_files(made, Path(output) / report.plan.name, below)
             say(f"{report.plan.name}  {report.plan.title}", bold=True)
             for line in summary(report):
-                say(line)
+                say(f"  {line}")
             for path in written:
                 say(f"  {path}")
     sys.exit(outcome.code)

@@ -166,9 +166,13 @@ class PartIndex:
         return group_by(self.catalog.all(SERVER), lambda server: str(server.value(GPU)))
 
     def ids(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the parts with a name, cables at the stated length; several if it is ambiguous."""
-        wanted = name.strip().lower()
-        if fits := self.names.get(wanted):
+        """Return the ids of the parts with a name, cables at the stated length; several if it is ambiguous.
+
+        Spaces in a name may stand for hyphens or for nothing, as in `DGX H200` and `QM 9700`.
+        """
+        words = name.lower().split()
+        wanted = " ".join(words)
+        if fits := self.names.get(wanted) or self.names.get("-".join(words)) or self.names.get("".join(words)):
             return tuple(sorted(id if length is None else id_at_length(id, length) for (_, id), length in fits.items()))
         cable = self._of_family(wanted, "")
         return (cable.part,) if cable else ()
@@ -309,11 +313,11 @@ class PartIndex:
                 continue
             rest = text[: match.start()] + text[match.end() :]
             named = self._exact(rest, line) or self._of_family(rest, line)
-            if named and named.certain:
+            if named:
                 meaning = message("xray-suffix", suffix=match[0].upper(), meaning=str(addition["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
                 is_certain = all(word in line.lower() for word in addition.get("words", ()))
-                return named._replace(reason=reason, certain=is_certain)
+                return named._replace(reason=reason, certain=named.certain and is_certain)
         return None
 
     def recognize(self, part: str, text: str) -> Recognition:

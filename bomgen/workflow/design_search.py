@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, nullcontext, suppress
-from functools import lru_cache, reduce
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -163,9 +163,6 @@ class PartWork(Protocol):
     def __call__(self, part: range) -> Any:
         """Return the result of a part."""
 
-    def merge(self, one: Any, other: Any) -> Any:
-        """Return the merged results of two parts, in any order."""
-
 
 Take = Callable[[PartWork, Sequence[range]], Generator[tuple[int, Any]]]
 """A function that has all parts evaluated and yields the number of designs and the result of each, in any order."""
@@ -184,10 +181,6 @@ class LookForFront(NamedTuple):
             front = extend_front(space, front, columns)
         return front
 
-    def merge(self, one: PartialFront, partial_front: PartialFront) -> PartialFront:
-        """Return the Pareto front of two parts."""
-        return merge_fronts(self.search.space, one, partial_front)
-
 
 class LookForBetter(NamedTuple):
     """Find designs in a part that would be better than the front but exceed a bound."""
@@ -202,10 +195,6 @@ class LookForBetter(NamedTuple):
         for columns in _chunks(self.search, part):
             better = look_for_better(space, self.front, better, columns)
         return better
-
-    def merge(self, one: NextBetter, next_better: NextBetter) -> NextBetter:
-        """Return the designs found in two parts."""
-        return merge_next_better(one, next_better)
 
 
 class ShowDesigns(NamedTuple):
@@ -231,10 +220,6 @@ class ShowDesigns(NamedTuple):
                 settings = ", ".join(space.settings(index))
                 raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
         return design
-
-    def merge(self, one: list[SearchedDesign], searched_designs: list[SearchedDesign]) -> list[SearchedDesign]:
-        """Return the designs of two parts."""
-        return one + searched_designs
 
 
 def divide(search: SearchRequest) -> list[range]:
@@ -304,13 +289,11 @@ class Processes:
 
 
 # search cluster -----------------------------------------------------------------------------------------------------
-# The parts of a search space on a Dask cluster: index ranges are sent, partial results are merged in a tree.
+# The parts of a search space on a Dask cluster: index ranges are sent, results of parts come back.
 #
 # A worker opens plan and catalogue once, and refuses work if its own differ from those of the search. Dask repeats the
 # work of a worker that died.
 
-TOGETHER = 16
-"""Parts whose results are merged on a worker before they are sent."""
 PATIENCE = 10
 """Seconds to wait for a scheduler to answer and to have a worker."""
 OWN_ERRORS = (PlanErrors, BrokenResult, FrontTooLarge, EngineLost)
@@ -366,15 +349,10 @@ def take_on_cluster(search: SearchRequest, address: str) -> Take:
             client.wait_for_workers(1, timeout=PATIENCE)
             # a separate task, which is repeated if it is lost, and whose result all others use
             sent = client.submit(_given, work, pure=False)
-            merged = {}
-            for at in range(0, len(parts), TOGETHER):
-                group = parts[at : at + TOGETHER]
-                futures = [client.submit(_take, sent, search, part, pure=False) for part in group]
-                merged[client.submit(_merge, sent, futures, pure=False)] = sum(map(len, group))
-                del futures  # a worker forgets merged results
-            for future in distributed.as_completed(list(merged), loop=client.loop):
+            pending = {client.submit(_take, sent, search, part, pure=False): part for part in parts}
+            for future in distributed.as_completed(list(pending), loop=client.loop):
                 result = future.result()
-                yield merged.pop(future), result
+                yield len(pending.pop(future)), result  # a worker forgets results that are taken
         except OWN_ERRORS:
             raise
         except Exception as error:
@@ -394,10 +372,6 @@ def _given(work: PartWork) -> PartWork:
 def _take(work: PartWork, search: SearchRequest, part: range) -> Any:
     _refuse_other_files(search)
     return work(part)
-
-
-def _merge(work: PartWork, results: Sequence[Any]) -> Any:
-    return reduce(work.merge, results)
 
 
 # search ---------------------------------------------------------------------------------------------------------------

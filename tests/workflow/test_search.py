@@ -27,7 +27,7 @@ from bomgen.core.language import language as language_of
 from bomgen.output.writer import render_search
 from bomgen.plan.search_space import MAX_DESIGNS, MAX_LISTED
 from bomgen.results.designs import UNITS, Columns, SearchedDesign, candidate_at
-from bomgen.results.front import PartialFront
+from bomgen.results.front import PartialFront, merge_fronts
 from bomgen.workflow import design_search
 from bomgen.workflow.design_search import (
     DesignByDesign,
@@ -96,10 +96,6 @@ class DieOnce(NamedTuple):
             os.kill(os.getpid(), signal.SIGKILL)
         return self.work(part)
 
-    def merge(self, one: PartialFront, other: PartialFront) -> PartialFront:
-        """The front of two parts."""
-        return self.work.merge(one, other)
-
 
 def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
     """What it was at is repeated, by other processes."""
@@ -111,7 +107,7 @@ def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
         found = [front for _, front in take(work, parts)]
     assert (tmp_path / "died").exists()
     assert sum(front.tried for front in found) == space.size
-    whole = reduce(work.merge, found)
+    whole = reduce(partial(merge_fronts, space), found)
     assert whole.places.tolist() == work.work(range(space.size)).places.tolist()
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -13,9 +12,9 @@ from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
 from bomgen.design.assembly import boxes_of
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
-from bomgen.documents.tables import Writer, columns_of, line_amount, make_table
+from bomgen.documents.tables import TOTAL, Writer, columns_of, line_amount, make_table
 from bomgen.plan.commercial_terms import Party, QuotePlan
-from bomgen.pricing.bill_line import CATEGORIES
+from bomgen.pricing.bill_line import CATEGORIES, Line
 from bomgen.pricing.costs import PARTS
 from bomgen.pricing.price_book import Price
 from bomgen.pricing.quote import REASONS, Confidence, QuoteLine, age_days, category_amounts, confidence, is_old
@@ -232,6 +231,8 @@ WHOLE = "ui-total"
 COUNTED = (SWITCH, "transceiver", "cable")
 """Categories shown with quantities in addition to amounts."""
 Alternatives = Comparison[tuple[str, Report]]
+Pieces = tuple[int | Fraction, Decimal | None]
+NO_PIECES: Pieces = (0, Decimal(0))
 
 
 def alternatives(writer: Writer) -> Section | None:
@@ -256,7 +257,10 @@ def alternatives(writer: Writer) -> Section | None:
     tables = (
         make_table("alternatives", writer.language, rows, columns=columns),
         make_table("alternatives-pieces", writer.language, counted, columns=counts),
-        *(_changes(writer, number, name, other) for number, (name, other) in enumerate(others, 1)),
+        *(
+            changed_parts(writer, number, name, other, writer.described)
+            for number, (name, other) in enumerate(others, 1)
+        ),
     )
     notes = tuple(Note("warning", text) for text in comparison.notes)
     return Section("alternatives", word("section-alternatives"), (word("alternatives-lead"),), tables, notes)
@@ -305,25 +309,34 @@ def _cells(row: ComparedRow) -> Iterator[Cell]:
         yield Cell(difference, row.unit) if certain else Cell("–")
 
 
-def _changes(writer: Writer, number: int, name: str, report: Report) -> Table:
-    kind = "alternative-parts"
-    columns = (*columns_of(kind, writer.language), Column("other", name, "number", 14))
-    planned, other = _parts(writer, writer.report), _parts(writer, report)
-    rows = tuple(
-        row_of(writer.word(f"category-{category}"), part, planned[category, part], other[category, part])
-        for category, part in sorted({*planned, *other}, key=lambda key: (CATEGORIES.index(key[0]), key[1]))
-        if planned[category, part] != other[category, part]
-    )
-    id, title = f"alternative-{number}", writer.word("table-alternative", name=name)
-    return make_table(kind, writer.language, rows, id=id, title=title, columns=columns)
+def changed_parts(writer: Writer, number: int, name: str, other: Report, describe: Callable[[Line], str]) -> Table:
+    """Return the parts of which an alternative has other pieces, or at another amount, in the order of a bill."""
+    word, currency = writer.word, writer.report.quote.totals.currency
+    before, after = (_pieces_by_part(report, describe) for report in (writer.report, other))
+    rows, differences = list[Row](), list[Decimal | None]()
+    for key in sorted({**before, **after}, key=lambda key: CATEGORIES.index(key[0])):
+        (pieces, amount), (new_pieces, new_amount) = (side.get(key, NO_PIECES) for side in (before, after))
+        if (pieces, amount) != (new_pieces, new_amount):
+            difference = None if amount is None or new_amount is None else new_amount - amount
+            differences.append(difference)
+            rows.append(row_of(key[1] or "", key[2], pieces, new_pieces, Cell(difference, currency)))
+    known = [difference for difference in differences if difference is not None]
+    if rows and len(known) == len(rows):
+        whole = Cell(sum(known, Decimal(0)), currency)
+        rows.append(row_of(word("quote-difference-net"), "", "", "", whole, id=TOTAL))
+    id, title = f"alternative-{number}", word("quote-changes-of", name=name)
+    return make_table("changed-parts", writer.language, rows, id=id, title=title)
 
 
-def _parts(writer: Writer, report: Report) -> Counter[tuple[str, str]]:
-    pieces = Counter[tuple[str, str]]()
-    for line in report.bill.lines:
-        name = writer.described(line._replace(in_stock=False))
-        pieces[line.category, writer.language.beside(name, line.sku or "")] += line.pieces
-    return pieces
+def _pieces_by_part(report: Report, describe: Callable[[Line], str]) -> dict[tuple[str, str | None, str], Pieces]:
+    parts = dict[tuple[str, str | None, str], Pieces]()
+    for priced in report.quote.all_lines:
+        line = priced.line
+        key = line.category, line.sku, describe(line._replace(in_stock=False))
+        pieces, amount = parts.get(key, NO_PIECES)
+        whole = None if amount is None or priced.amount is None else amount + priced.amount
+        parts[key] = pieces + (0 if line.in_stock else line.pieces), whole
+    return parts
 
 
 # bill ---------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from math import ceil
 from typing import NamedTuple
@@ -34,20 +35,18 @@ from bomgen.core.document import (
 from bomgen.core.language import Language, spaced
 from bomgen.core.units import Totals
 from bomgen.documents.chapters.contents import PROTECTED, describe_cluster, summarize_cluster
-from bomgen.documents.chapters.money import WHOLE, compared_alternatives, parties, phases, valid_until
+from bomgen.documents.chapters.money import WHOLE, changed_parts, compared_alternatives, parties, phases, valid_until
 from bomgen.documents.offers import requirements
 from bomgen.documents.tables import TOTAL, Writer, columns_of, make_table, total_label
 from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import OpenItem
-from bomgen.pricing.bill_line import CATEGORIES, Line
+from bomgen.pricing.bill_line import CATEGORIES, HOST, Line
 from bomgen.pricing.quote import Indications, QuoteLine
 from bomgen.results.result import Report
 from bomgen.site.rack_loads import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
-Pieces = tuple[int | Fraction, Decimal | None]
-NO_PIECES: Pieces = (0, Decimal(0))
 DAYS_A_WEEK = 7
 MANAGEMENT, SERVER, ACCESSORY = "management", "server", "accessory"
 COOLING = "cooling"
@@ -382,11 +381,15 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
     word, number = writer.word, writer.language.number
     if line.identity and line.identity.facts:
         yield writer.join_facts(line.identity)
-    cluster = _report_of(writer, line).plan.cluster
+    plan = _report_of(writer, line).plan
+    of_groups = (group.cluster for group in plan.groups if line.role == HOST)
+    cluster = next((own for own in of_groups if own.server and own.server.identity == line.identity), plan.cluster)
     server = cluster.server
     if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:
         yield word("quote-management", server=writer.language.message(server.identity.name))
-    if line.category != SERVER or server is None or line.identity is None or line.role != COMPUTE:
+    if line.category != SERVER or server is None or line.identity is None:
+        return
+    if line.role != COMPUTE and cluster is plan.cluster:
         return
     for key, texts in server.configuration.items():
         yield word(f"quote-server-{key}", text=word("list-comma").join(texts))
@@ -528,7 +531,7 @@ def _alternatives(writer: Writer) -> Iterator[Section]:
     title, text = word("section-alternatives"), [word("quote-alternatives")]
     tables = [make_table("alternatives", writer.language, rows, title=title, columns=columns, open=True)]
     for number, (name, other) in enumerate(zip(names[1:], report.alternatives, strict=True), 1):
-        changes = _changed_parts(writer, other, f"alternative-{number}", word("quote-changes-of", name=name))
+        changes = changed_parts(writer, number, name, other, partial(_describe, writer))
         tables += [changes] if changes.rows else []
         said = [] if changes.rows else [word("quote-alternative-same")]
         lead_time, until = longest_lead_time(writer, report=other), valid_until(other.plan.quote)
@@ -545,32 +548,3 @@ def duration(days: int, language: Language) -> str:
     """Return a duration in the style of vendors: in weeks if it is several whole weeks, else in days."""
     weeks, left = divmod(days, DAYS_A_WEEK)
     return language.value(days, "days") if left or weeks == 1 else language.word("quote-weeks", count=weeks)
-
-
-def _changed_parts(writer: Writer, other: Report, id: str, title: str) -> Table:
-    """Return the parts of which an alternative has other pieces, or at another amount, in the order of a bill."""
-    word, currency = writer.word, writer.report.quote.totals.currency
-    before, after = (_pieces_by_part(writer, report) for report in (writer.report, other))
-    rows, differences = list[Row](), list[Decimal | None]()
-    for key in sorted({**before, **after}, key=lambda key: CATEGORIES.index(key[0])):
-        (pieces, amount), (new_pieces, new_amount) = (side.get(key, NO_PIECES) for side in (before, after))
-        if (pieces, amount) != (new_pieces, new_amount):
-            difference = None if amount is None or new_amount is None else new_amount - amount
-            differences.append(difference)
-            rows.append(row_of(key[1] or "", key[2], pieces, new_pieces, Cell(difference, currency)))
-    known = [difference for difference in differences if difference is not None]
-    if rows and len(known) == len(rows):
-        whole = Cell(sum(known, Decimal(0)), currency)
-        rows.append(row_of(word("quote-difference-net"), "", "", "", whole, id=TOTAL))
-    return make_table("changed-parts", writer.language, rows, id=id, title=title)
-
-
-def _pieces_by_part(writer: Writer, report: Report) -> dict[tuple[str, str | None, str], Pieces]:
-    parts = dict[tuple[str, str | None, str], Pieces]()
-    for priced in report.quote.all_lines:
-        line = priced.line
-        key = line.category, line.sku, _describe(writer, line._replace(in_stock=False))
-        pieces, amount = parts.get(key, NO_PIECES)
-        whole = None if amount is None or priced.amount is None else amount + priced.amount
-        parts[key] = pieces + (0 if line.in_stock else line.pieces), whole
-    return parts

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from bomgen.core.language import HEAT, Language
-from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words
+from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words, text_width
 from bomgen.plan.types import FREE_RACK, RACK_KINDS, Site
 from bomgen.results.elevations import (
     TRAY,
@@ -227,8 +227,6 @@ _TALLEST_FLOOR = 860
 """Maximum height of all rows, so that the drawing fits a page."""
 _USUAL_FLOOR = 400
 """Height of all rows at the largest scale, so that a plan of few rows takes less than half a page."""
-_UPRIGHT = 24
-"""Rack width below which numbers are rotated."""
 _MORE = 34
 """Space for the number of omitted racks of a row."""
 _HEAD = 10
@@ -343,10 +341,10 @@ def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Sc
         tone=_TONES[kind],
         corner=0,
     )
-    upright = scale.rack < _UPRIGHT
-    room = scale.depth if upright else scale.rack
+    turned = text_width(f"{number}", _SIZE) > scale.rack - 2
+    room = scale.depth if turned else scale.rack
     size = min(_SIZE, scale.rack - 2)
-    canvas.words("number", x + scale.rack / 2, y + scale.depth / 2, f"{number}", room, turned=upright, largest=size)
+    canvas.words("number", x + scale.rack / 2, y + scale.depth / 2, f"{number}", room, turned=turned, largest=size)
 
 
 def _more_rows(
