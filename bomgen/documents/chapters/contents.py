@@ -172,7 +172,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
     networks = [
         writer.word(
             "quote-network",
-            name=writer.fabric_name(built.plan.name),
+            name=writer.name_network(built.plan),
             topology=writer.language.value(built.fabric.topology, "word"),
             ports=writer.language.number(_count_ports(built.fabric)),
             gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),

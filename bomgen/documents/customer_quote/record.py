@@ -480,7 +480,7 @@ def _cluster(writer: Writer) -> QuotedCluster:
         unblocked = writer.word("quote-non-blocking") if ratio is not None else ""
         networks.append(
             row_of(
-                writer.fabric_name(built.plan.name),
+                writer.name_network(built.plan),
                 language.value(built.fabric.topology, "word"),
                 Cell(int(built.fabric.links[0].rate_gbps.value), "Gb/s"),
                 int(built.fabric.endpoints.value),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bomgen.core.language import HEAT, Language
+from bomgen.core.language import Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words, text_width
 from bomgen.plan.types import FREE_RACK, RACK_KINDS, Site
 from bomgen.results.elevations import (
@@ -205,9 +205,8 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
     if sums.units_used:
         used = language.integer(int(sums.units_used.value))
         yield word("ui-units-used", used=used, units=language.value(group.units, "U"))
-    if sums.power_w and sums.heat:
-        power, heat = language.shown(sums.power_w), language.value(round(sums.heat.value), HEAT)
-        yield least("power_w", word("ui-rack-power", power=power, heat=heat))
+    if sums.power_w:
+        yield least("power_w", language.shown(sums.power_w))
     if sums.weight_kg:
         yield least("weight_kg", language.value(sums.weight_kg.value, "kg"))
     if group.pdus:
