@@ -300,9 +300,8 @@ class PartIndex:
 
     def _family_of(self, text: str) -> tuple[Record | None, str]:
         match = self.of_family.fullmatch(text.lower())
-        if match is None or match.lastindex is None:
-            return None, ""
-        return self.families[match.lastindex - 1], match[match.lastindex]
+        found = match and match.lastindex
+        return (self.families[found - 1], match[found]) if match and found else (None, "")
 
     def _suffixed(self, text: str, line: str) -> Named | None:
         written = text.lower()
@@ -312,12 +311,11 @@ class PartIndex:
             if match is None or match.span() == (0, len(written)) or (begins and not written.startswith(tuple(begins))):
                 continue
             rest = text[: match.start()] + text[match.end() :]
-            named = self._exact(rest, line) or self._of_family(rest, line)
-            if named:
+            if named := self._exact(rest, line) or self._of_family(rest, line):
                 meaning = message("xray-suffix", suffix=match[0].upper(), meaning=str(addition["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
-                is_certain = all(word in line.lower() for word in addition.get("words", ()))
-                return named._replace(reason=reason, certain=named.certain and is_certain)
+                is_said = all(word in line.lower() for word in addition.get("words", ()))
+                return named._replace(reason=reason, certain=named.certain and is_said)
         return None
 
     def recognize(self, part: str, text: str) -> Recognition:
