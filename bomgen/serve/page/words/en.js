@@ -36,6 +36,7 @@ export default {
   "save-copy-as": "Save a copy under this name", "compare-designs": "Designs",
   "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-offers": "Show designs", "use-design": "Use this design", recommended: "Recommended", "no-price": "No price yet", "other-gpus": "Other GPUs that meet it: {0}",
   title: "Title", number: "Number", customer: "Customer", date: "Date",
+  device: "Device", facts: { model: "Model", place: "Place", power: "Power" }, "device-hint": "Point at a server or a switch to see where its links go.", larger: "Enlarge the drawings", smaller: "Reduce the drawings", port: "Port", "other-end": "Other end", cable: "Cable",
   goals: {
     serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",
   },
@@ -58,7 +59,7 @@ export default {
     "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power limit per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",
     support: "Years of support", "support-share": "Support per year, % of hardware",
-    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
+    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", number: "Quotation number", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
     valid: "Valid for, days", delivery: "Time of delivery", payment: "Terms of payment", warranty: "Warranty", language: "Language of the quote",
   },
   errors: {

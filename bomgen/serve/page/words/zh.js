@@ -36,6 +36,7 @@ export default {
   "save-copy-as": "以此文件名另存", "compare-designs": "参考设计",
   "new-plan": "新建方案", goal: "集群要做什么？", assumed: "其余参数采用有出处的默认值，并在报价单中注明。", "show-offers": "查看方案", "use-design": "采用此设计", recommended: "推荐", "no-price": "尚无价格", "other-gpus": "其他满足需求的 GPU：{0}",
   title: "标题", number: "编号", customer: "客户", date: "日期",
+  device: "设备", facts: { model: "型号", place: "位置", power: "功率" }, "device-hint": "将指针移到服务器或交换机上，查看其链路去向。", larger: "放大图", smaller: "缩小图", port: "端口", "other-end": "对端", cable: "线缆",
   goals: {
     serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", budget: "一笔预算", extend: "扩展现有集群", bill: "检查清单",
   },
@@ -58,7 +59,7 @@ export default {
     "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率上限", prices: "价格表", currency: "币种", years: "运营年数（用于计算运行成本）",
     support: "维保年数", "support-share": "维保费率（每年占硬件金额的百分比）",
-    rate: "汇率：1 USD 折合本币", tax: "税率", state: "报价状态", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
+    rate: "汇率：1 USD 折合本币", tax: "税率", number: "报价单编号", state: "报价状态", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
     valid: "有效期（天）", delivery: "交货期", payment: "付款方式", warranty: "质保", language: "报价单语言",
   },
   errors: {
