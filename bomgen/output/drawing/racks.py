@@ -106,7 +106,9 @@ class _Front:
                 continue
             product = self.language.message(slot.identity.name) if slot.identity else ""
             for number, named in enumerate(slot.boxes):
-                self._box(slot.unit + number * slot.height_u, slot.height_u, named_text(named), product)
+                self._box(
+                    slot.unit + number * slot.height_u, slot.height_u, named_text(named), product, device=named[0]
+                )
         for pdu in group.pdus:
             if pdu.unit is not None:
                 self._box(pdu.unit, pdu.height_u, pdu_words(self.language, pdu), "", _DARK)
@@ -134,11 +136,19 @@ class _Front:
     def _top(self, unit: int, height: int) -> float:
         return self.floor - (unit + height - 1) * self.pitch
 
-    def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT) -> None:
+    def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT, device: str = "") -> None:
         """Draw a device: name and product on separate lines if it is high enough, else on one."""
         canvas, top, high = self.canvas, self._top(unit, height), height * self.pitch
         canvas.rectangle(
-            "device", self.left + 1, top + _HALF, self.width - 2, high - 1, filled=True, corner=1, tone=tone
+            "device",
+            self.left + 1,
+            top + _HALF,
+            self.width - 2,
+            high - 1,
+            filled=True,
+            corner=1,
+            tone=tone,
+            device=device,
         )
         middle, x = top + high / 2, self.left + self.width / 2
         lines = [name, product] if high >= _TWO_LINES and product else [" · ".join(filter(None, (name, product)))]
@@ -319,21 +329,16 @@ def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[RackB
 
 
 def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Scale) -> None:
-    canvas.rectangle(
-        "rack",
-        x,
-        y,
-        scale.rack,
-        scale.depth,
-        dashed=kind == FREE_RACK,
-        filled=kind != FREE_RACK,
-        tone=_TONES[kind],
-        corner=0,
-    )
+    _box(canvas, "rack", kind, x, y, scale.rack, scale.depth, 0)
     turned = text_width(f"{number}", _SIZE) > scale.rack - 2
     room = scale.depth if turned else scale.rack
     size = min(_SIZE, scale.rack - 2)
     canvas.words("number", x + scale.rack / 2, y + scale.depth / 2, f"{number}", room, turned=turned, largest=size)
+
+
+def _box(canvas: Canvas, name: str, kind: str, x: float, y: float, width: float, height: float, corner: int) -> None:
+    free = kind == FREE_RACK
+    canvas.rectangle(name, x, y, width, height, dashed=free, filled=not free, tone=_TONES[kind], corner=corner)
 
 
 def _more_rows(
@@ -357,17 +362,7 @@ def _legend(canvas: Canvas, language: Language, elevations: Elevations, y: float
     kinds = {block.kind for row in elevations.rows for block in row}
     for index, kind in enumerate(kind for kind in _TONES if kind in kinds):
         x = index * _KEY_PITCH
-        canvas.rectangle(
-            "key",
-            x,
-            y - _KEY / 2,
-            _KEY,
-            _KEY,
-            dashed=kind == FREE_RACK,
-            filled=kind != FREE_RACK,
-            tone=_TONES[kind],
-            corner=1,
-        )
+        _box(canvas, "key", kind, x, y - _KEY / 2, _KEY, _KEY, 1)
         name = language.word(f"rack-{kind}")
         text = name[:1].upper() + name[1:]
         canvas.words("key", x + _KEY + _KEY / 2, y, text, _KEY_PITCH - 2 * _KEY, anchor="start")
