@@ -412,8 +412,7 @@ def _change_cell(proposal: Proposal, change: TextChange, before: TableCell, afte
 
 def _set_text(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
     if not after.filled:
-        message = f"{show(before.value)} was deleted; remove `{cell.key}` from the plan"
-        proposal.refuse(after, message, sheet, cell.key)
+        proposal.refuse(after, f"{show(before.value)} was deleted; remove `{cell.key}` from the plan", sheet, cell.key)
         return
     text = write_text(after.value)
     proposal.tell(after, cell.key, before.value, after.value, sheet)

@@ -30,10 +30,10 @@ from bomgen.catalog.part_file_checks import (
     with_shared_sources,
 )
 from bomgen.core import schema
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.diagnostics import PlanErrors, error_at, nearest
 from bomgen.core.jobs import OF_NAME, OF_PART, OF_PART_LOOKUP, report_read, spend
 from bomgen.core.messages import Message, message, record_text
-from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
+from bomgen.core.provenance import Assumed, Cited, Figure, Given, Origin, Reference
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import quote, refuse_git_files
 from bomgen.core.units import parse
@@ -236,7 +236,7 @@ class Record(NamedTuple):
 
     def error(self, message: str, rule: str, *keys: str | int) -> PlanErrors:
         """Return the error that the value at a path of keys is wrong, at its place."""
-        return PlanErrors([Problem(self.source.mark((*self.steps, *keys)), "error", message, rule)])
+        return error_at(self.source.mark((*self.steps, *keys)), message, rule)
 
     def word(self, key: str) -> Figure | None:
         """Return the word at a key as a figure; None when it is unknown."""
@@ -516,7 +516,7 @@ class Catalog:
         root = self.roots.get(directory, self.root)
         if root and not path.resolve().is_relative_to(root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
-            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
+            raise error_at(shown, message, "outside-root", "catalog")
         spend(OF_PART)
         try:
             if path not in self._contents:
@@ -525,7 +525,7 @@ class Catalog:
                     self._contents[path] = report_read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
             message = f"the part file cannot be read ({error.strerror}); make it readable"
-            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
+            raise error_at(shown, message, "no-file", "catalog") from None
         content = self._contents[path]
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content

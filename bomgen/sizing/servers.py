@@ -9,7 +9,7 @@ from math import ceil, lcm
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Server, network_bandwidth
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, error_at
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
 from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
 from bomgen.fabric.types import SERVER_LEAF
@@ -82,7 +82,7 @@ def count_servers(
         if server is None:
             name = cluster.gpu.identity.id
             message = f"no server is known for the GPU {name}; set `cluster.gpus`, or describe a server"
-            raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+            raise error_at(cluster.mark, message, "unknown-server", "cluster.server")
         servers = cluster.servers or trays_of_racks(
             require(cluster.racks, "there are servers or racks"),
             require(server.trays, "plan.rules refuses other racks"),
@@ -105,7 +105,7 @@ def count_servers(
     if required is None:
         mark = plan.training.mark if plan.training else cluster.mark
         message = "the cluster size is not specified; set `target_days`, `cluster.gpus` or `cluster.servers`"
-        raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
+        raise error_at(mark, message, "missing-key", "cluster")
     if required.value > MAX_GPUS:
         message = f"{required.value} GPUs would be needed, far more than any cluster has; check tokens and days"
         raise Infeasible(message, because=required)
@@ -298,7 +298,7 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
         right = f"`precision:` may be {names}, or {yours}" if names else "write `sparsity: dense`" if sparse else yours
         message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
         mark = first_given(precision) or fallback
-        raise PlanErrors([Problem(mark, "error", message, "unknown-figure", path)])
+        raise error_at(mark, message, "unknown-figure", path)
     return peaks[str(precision.value)]
 
 

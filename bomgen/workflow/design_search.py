@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 
 from bomgen import __version__
 from bomgen.catalog.files import Catalog
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.jobs import Lifeline, OutOfTime, process_pool, report_count
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import write_block
@@ -95,7 +95,7 @@ class SearchRequest(NamedTuple):
     def refusal(self, text: str) -> PlanErrors:
         """Return an error about the search as a whole, at its place."""
         mark = inputs_of(self).source.mark((KEY,))
-        return PlanErrors([Problem(mark, "error", text, "search", KEY)])
+        return error_at(mark, text, "search", KEY)
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core import schema
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.jobs import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, report_stage, spend
 from bomgen.core.provenance import Mark
@@ -218,7 +218,7 @@ def _sources(
         raise PlanErrors([newer])
     key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
     if key:
-        raise PlanErrors([Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key)])
+        raise error_at(source.key_mark((key,)), OTHER_FILES[key], "not-a-plan", key)
     problems = plan_schema.check_plan_schema(source)
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda problem: problem.mark))
@@ -258,7 +258,7 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
         # Not `is_dir`, which fails for a name that is too long.
         if not os.path.isdir(path):
             message = f"there is no folder '{name}'; part folders lie relative to the plan"
-            raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
+            raise error_at(mark, message, "no-file", "catalog")
         folders.append(path)
         shown[path] = name.rstrip("/")
     return Catalog(tuple(folders), shown, file.root)
@@ -382,7 +382,7 @@ def _content(inputs: Inputs, name: str, mark: Mark, key: Path, what: str) -> byt
     content = inputs.contents[_place_of(inputs.file, name, mark, key)]
     if isinstance(content, OSError):
         message = f"the {what} '{name}' cannot be read ({content.strerror}); give its path relative to the plan"
-        raise PlanErrors([Problem(mark, "error", message, "no-file", ".".join(map(str, key)))])
+        raise error_at(mark, message, "no-file", ".".join(map(str, key)))
     return content
 
 
@@ -411,7 +411,7 @@ def logo_of(inputs: Inputs, plan: Plan) -> tuple[Logo | None, list[Input]]:
     image = logo(content)
     if image is None:
         message = f"'{name}' is not a PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
-        raise PlanErrors([Problem(mark, "error", message, "logo", ".".join(map(str, LOGO)))])
+        raise error_at(mark, message, "logo", ".".join(map(str, LOGO)))
     return image, [Input(name, content)]
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, error_at, suggestion
 from bomgen.core.jobs import MAX_STEPS, TooMuch, budget, report_stage, spend
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Mark, first_given, require
@@ -226,7 +226,7 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
-        raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
+        raise error_at(mark, error.message, error.rule) from error
 
 
 def _report_cluster(
@@ -319,9 +319,9 @@ def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
         routed = route_cables(designed, parts) if designed.routed else fit_cables_in_racks(designed)
         wrong = broken_rules(wire(routed), routed)
     except ValueError as error:
-        raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
+        raise error_at(site.layout.mark, str(error), "layout", "site.layout") from error
     except TooFewCages as error:
-        raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
+        raise error_at(designed.plan.mark, str(error), "cages") from error
     if wrong:
         raise BrokenResult("; ".join(wrong))
     return routed
@@ -387,7 +387,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
     earned = margin_of(inputs, report)
     if earned is None:
         message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
-        raise PlanErrors([Problem(report.plan.quote.mark, "error", message, "no-cost-book", "quote.cost_book")])
+        raise error_at(report.plan.quote.mark, message, "no-cost-book", "quote.cost_book")
     return report, earned
 
 
@@ -517,8 +517,7 @@ def _work_out_phases(inputs: Inputs, whole: Report) -> tuple[Phases, Phases]:
     for phase in planned:
         if missing := [path for path in phase.ahead if path not in tiers]:
             hint = f"it has {', '.join(tiers)}" if tiers else "it has only leaves"
-            text = f"the last phase has no {missing[0]} to buy ahead; {hint}"
-            raise PlanErrors([Problem(phase.mark, "error", text, "ahead", PHASES)])
+            raise error_at(phase.mark, f"the last phase has no {missing[0]} to buy ahead; {hint}", "ahead", PHASES)
     ahead = [phase.ahead for phase in planned]
     phases = _work_out_sequence(inputs, planned, ahead, tiers)
     if any(ahead):
@@ -644,7 +643,7 @@ def select_phase(report: Report, name: str) -> Report:
 def _select(report: Report, name: str, kind: str, names: Sequence[str], results: Sequence[Report]) -> Report:
     if name not in names:
         hint = suggestion(name, names, "the plan has none" if not names else f"it has {', '.join(names)}")
-        raise PlanErrors([Problem(report.plan.quote.mark, "error", f"no {kind} '{name}'; {hint}", kind)])
+        raise error_at(report.plan.quote.mark, f"no {kind} '{name}'; {hint}", kind)
     index = names.index(name)
     selected, number = results[index], report.plan.quote.number
     quoted = selected.plan.quote._replace(number=number and f"{number} / {kind[0].upper()}{index + 1}")
@@ -681,14 +680,13 @@ def _limited(mark: Mark, message: str = TOO_MUCH) -> Iterator[None]:
         with budget():
             yield
     except TooMuch:
-        raise PlanErrors([Problem(mark, "error", message, "work-limit")]) from None
+        raise error_at(mark, message, "work-limit") from None
 
 
 def require_lock(file: PlanFile, report: Report) -> None:
     """Raise PlanErrors unless a result uses a lock that is not stale."""
     if file.lock is None:
-        message = "the plan has no lock; write one with `bomgen lock`"
-        raise PlanErrors([Problem(report.plan.mark, "error", message, "no-lock")])
+        raise error_at(report.plan.mark, "the plan has no lock; write one with `bomgen lock`", "no-lock")
     if report.stale:
         raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
 
@@ -808,7 +806,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
     try:
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooFewCages as error:
-        raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+        raise error_at(report.plan.mark, str(error), "cages") from error
     if report.growth and today is None:
         today = list_cables(report.growth.today[report.plan.cluster_name])
     if report.plan.installed and today is None and not wiring.over_panels:
@@ -819,7 +817,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
             text = (
                 f"the lock has cables in ports that cannot take them ({broken[0]}); write it again with `bomgen lock`"
             )
-            raise PlanErrors([Problem(report.plan.mark, "error", text, "lock")])
+            raise error_at(report.plan.mark, text, "lock")
     if today is not None:
         from bomgen.cabling.recabling import grow_wiring
         from bomgen.output.wiring.columns import label_cables
