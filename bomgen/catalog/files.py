@@ -548,12 +548,13 @@ class Catalog:
             raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}", fits)
         if fits:
             return self.find_original(kind, min(fits))
-        if kind == "gpu" and wanted in self.ids(SERVER):
-            raise UnknownPart(kind, name, lambda: f"it is a server; write `server: {wanted}`")
-        if kind == "cable" and wanted in self.ids("transceiver"):
-            raise UnknownPart(kind, name, lambda: "it is a transceiver; name a cable")
 
         def propose() -> str:
+            if other := next((of for of in KINDS if of not in NOT_PARTS and wanted in self.ids(of)), None):
+                remedy = (
+                    f"write `server: {wanted}`" if (kind, other) == ("gpu", SERVER) else f"name a part of kind {kind}"
+                )
+                return f"it is of kind {other}; {remedy}"
             of_maker = {
                 name for ids in names.values() for id in ids for name in self.find_original(kind, id).maker_names
             }

@@ -149,11 +149,9 @@ class Row:
     """Whether the row was added, removed or changed, where documents show it."""
 
 
-def row_of(
-    *values: Cell | Value, group: str | None = None, in_stock: bool = False, id: str | None = None, sign: Sign = ""
-) -> Row:
+def row_of(*values: Cell | Value, group: str | None = None, id: str | None = None, sign: Sign = "") -> Row:
     """Return a row of cells, or of plain values that become cells."""
-    return Row(tuple(value if isinstance(value, Cell) else Cell(value) for value in values), group, in_stock, id, sign)
+    return Row(tuple(value if isinstance(value, Cell) else Cell(value) for value in values), group, id=id, sign=sign)
 
 
 @dataclass(frozen=True, slots=True)

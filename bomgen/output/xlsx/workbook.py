@@ -145,7 +145,7 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
     series.cat = AxDataSource(strRef=StrRef(f=f"{sheet.quoted}!$A${first}:$A${last}", strCache=names))
     series.graphicalProperties = GraphicalProperties(solidFill=NAVY)
     series.dLbls = DataLabelList(showVal=True, numFmt=_LABEL_FORMAT)
-    series.dLbls.txPr = _letters(BLACK)
+    series.dLbls.txPr = _letters()
     for part in ("showSerName", "showCatName", "showLegendKey", "showPercent", "showLeaderLines"):
         setattr(series.dLbls, part, False)
     chart = BarChart(barDir="bar", gapWidth=_BAR_GAP)
@@ -162,7 +162,7 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
     chart.y_axis.majorGridlines = ChartLines(spPr=GraphicalProperties(ln=LineProperties(solidFill=LINE)))
     for axis in (chart.x_axis, chart.y_axis):
         axis.delete = False
-        axis.txPr = _letters(BLACK)
+        axis.txPr = _letters()
         axis.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=LINE))
     rows = _ROWS_OF_CHART + len(amounts) + len(amounts) // 2
     chart.width = int(sum(sheet.widths) * _CENTIMETRES_A_DIGIT)
@@ -173,8 +173,8 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
     sheet.row += rows + 1
 
 
-def _letters(color: str) -> RichText:
-    return RichText(p=[Paragraph(pPr=ParagraphProperties(defRPr=_character(_LETTER_SIZE, color)), r=[])])
+def _letters() -> RichText:
+    return RichText(p=[Paragraph(pPr=ParagraphProperties(defRPr=_character(_LETTER_SIZE, BLACK)), r=[])])
 
 
 def _title(text: str, size: int, color: str) -> Title:
