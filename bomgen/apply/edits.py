@@ -46,14 +46,7 @@ from bomgen.documents.chapters.money import CONTACT
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE, Party
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.cells import Broken, TableCell, Value, read_dates
-from bomgen.reading.quote_workbook import (
-    CELLS,
-    CHARGES,
-    NUMBERS,
-    TERMS,
-    QuoteCell,
-    ReturnedLine,
-)
+from bomgen.reading.quote_workbook import CELLS, CHARGES, NUMBERS, TERMS, QuoteCell, ReturnedLine
 from bomgen.results.result import Report
 
 # pieces -------------------------------------------------------------------------------------------------------------

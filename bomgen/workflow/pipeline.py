@@ -31,14 +31,7 @@ from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
 from bomgen.plan.fabric_demand import attachments
 from bomgen.plan.schema import PHASES, QUOTE, split
 from bomgen.plan.types import COMPUTE, PAIR, Installed, Phase, Place, Plan
-from bomgen.pricing.alternatives import (
-    drop_alternatives,
-    problems_of,
-    substitutes,
-    unused,
-    varied,
-    warnings_of,
-)
+from bomgen.pricing.alternatives import drop_alternatives, problems_of, substitutes, unused, varied, warnings_of
 from bomgen.pricing.bill import Bill, bill, bill_of_phase, cluster_bill
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.pricing.costs import Margin, Running, margin, running
