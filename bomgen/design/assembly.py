@@ -131,8 +131,7 @@ class Design(NamedTuple):
     @property
     def routed(self) -> bool:
         """Whether cable lengths follow the routes: over the floor of the plan, or within the only rack."""
-        site = self.plan.site
-        return site is not None and (site.layout.given or self.facility.in_one_rack)
+        return self.plan.laid_out or (self.plan.site is not None and self.facility.in_one_rack)
 
 
 boxes = ceil_div("boxes", "boxes", "switches", "switches_per_unit")

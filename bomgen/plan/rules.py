@@ -647,6 +647,6 @@ def links_of_fabrics(plan: Plan, source: Source) -> Iterator[Problem]:
                 text = f"a single switch has no {kind} links; remove them"
                 yield Problem(source.key_mark(place), "error", text, "tiers", f"{path}.{kind}")
         for kind, wish in fabric.links.items():
-            if wish.panels and (plan.site is None or not plan.site.layout.given):
+            if wish.panels and not plan.laid_out:
                 text = "panels need racks on a floor plan; add `site: {layout: auto}`"
                 yield Problem(wish.panels.mark, "error", text, "layout", f"{path}.{kind}.panels")

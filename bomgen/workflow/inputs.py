@@ -136,19 +136,24 @@ def read_all(
     catalog = catalog_of(file, source)
     if earlier and (catalog.folders, catalog.shown) == (earlier.catalog.folders, earlier.catalog.shown):
         catalog = earlier.catalog.start_again()
-    lock = None
-    if file.lock:
-        from bomgen.workflow.lock import lock_of
-
-        lock = lock_of(*file.lock)
-        if settings or not lock.is_of(file.content, source.files):
-            lock = lock._replace(installed=_places_alone(lock.installed))
+    lock = read_lock(file, source, settings)
     installed = earlier.installed if earlier else lock.installed if lock else {}
     inputs = Inputs(
         *(file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings), installed),
         phases=tuple(phases),
     )
     return _read_named(inputs, (BOOKS, LOGO, TEMPLATES, *([COST_BOOKS] if costs else [])))
+
+
+def read_lock(file: PlanFile, source: Source, settings: Sequence[str] = ()) -> Lock | None:
+    """Return the lock of a plan; of a plan that has changed since, it has places alone. Raises PlanErrors."""
+    if file.lock is None:
+        return None
+    from bomgen.workflow.lock import lock_of
+
+    lock = lock_of(*file.lock)
+    same = not settings and lock.is_of(file.content, source.files)
+    return lock if same else lock._replace(installed=_places_alone(lock.installed))
 
 
 def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:

@@ -50,6 +50,7 @@ from bomgen.workflow.inputs import (
     price_books_of,
     quote_prices,
     read_all,
+    read_lock,
     templates_of,
     vary,
 )
@@ -164,7 +165,7 @@ def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> li
     for name, source in clusters:
         try:
             plan, installed = bind(source, inputs.catalog), inputs.installed.get(name)
-            stands = installed if installed and installed.rows and plan.site and plan.site.layout.given else None
+            stands = installed if installed and installed.rows and plan.laid_out else None
             site = plan.site and plan.site._replace(installed=stands)
             of_names = installed.digits if installed and installed.digits else digits
             plans.append(plan._replace(cluster_name=name, digits=of_names, site=site, installed=installed))
@@ -603,7 +604,7 @@ def count_moves(
 
 def is_laid_out(report: Report) -> bool:
     """Return whether the plan of a result says how its racks stand."""
-    return any(cluster.plan.site and cluster.plan.site.layout.given for cluster in report.each_cluster)
+    return any(cluster.plan.laid_out for cluster in report.each_cluster)
 
 
 def without_cluster_name(report: Report) -> Report:
@@ -693,18 +694,17 @@ def lock_result(
     """
     from bomgen.workflow.lock import lock_text
 
-    earlier = None
+    inputs, earlier = read_all(file._replace(lock=None)), None
     with suppress(PlanErrors):
-        earlier = read_all(file)
-    inputs = read_all(file._replace(lock=None))._replace(installed=earlier.installed if earlier else {})
+        earlier = read_lock(file, inputs.source)
+    inputs = inputs._replace(installed=earlier.installed if earlier else {})
     report = work_out_around(inputs, today, allow_moves)
     networks = {}
     for cluster in report.each_cluster:
         name = cluster.plan.cluster_name
         with suppress(PlanErrors):  # too many cables to list one by one
             networks[name] = _record_network(cluster, today.get(name))
-    digits = earlier.lock.digits if earlier and earlier.lock else {}
-    return lock_text(report, inputs.source.files, digits, networks), report
+    return lock_text(report, inputs.source.files, earlier.digits if earlier else {}, networks), report
 
 
 def _record_network(report: Report, today: Report | None) -> Installed:
