@@ -331,7 +331,7 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     assert body.startswith(f"{MARKER}\n\n`{hashes[0]}` to `{hashes[1]}`\n\n| plan |")
     assert "| `plans/new.yaml` | a new plan | | no price | |" in body
     assert "<details>\n<summary><code>plans/new.yaml</code></summary>\n\n```text\nnew  " in body
-    assert "128 x H100 SXM5 80GB" in body
+    assert "128 × H100 SXM5 80GB" in body
     assert "bomgen-review" not in body
     assert (repository.results / "quotes" / "plans" / "new.yaml" / "new" / "bom.csv").is_file()
     assert repository.results.parent == repository.host
