@@ -146,7 +146,13 @@ def cluster(chunks: str) -> dict[str, float]:
     """
     from distributed import LocalCluster
 
-    from bomgen.workflow.design_search import Processes, digest_of, evaluator_of, look_for_front, take_on_cluster
+    from bomgen.workflow.design_search import (
+        digest_of,
+        evaluator_of,
+        look_for_front,
+        take_in_processes,
+        take_on_cluster,
+    )
 
     found = _searched()
     sent = found._replace(digest=digest_of(found))
@@ -156,7 +162,7 @@ def cluster(chunks: str) -> dict[str, float]:
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
         take = take_on_cluster(sent, started.scheduler_address)
         seconds = _shortest(lambda: list(take(work, parts)))
-    with Processes(2) as take:
+    with take_in_processes(2) as take:
         processes = _shortest(lambda: list(take(work, parts)))
     return {"seconds": seconds, "designs": chunk * int(chunks), "processes": processes}
 

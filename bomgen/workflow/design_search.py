@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -225,32 +225,23 @@ def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, An
         yield len(part), work(part)
 
 
-class Processes:
+@contextmanager
+def take_in_processes(jobs: int) -> Iterator[Take]:
     """Evaluate parts in a number of processes, which live, with their caches, as long as the context.
 
     The parts of a process that dies are repeated. Raises EngineLost if the work itself kills processes.
     """
+    lifeline = Lifeline()
+    pool: Executor = process_pool(jobs, lifeline)
 
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-        self._lifeline = Lifeline()
-        self._pool: Executor = process_pool(jobs, self._lifeline)
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._lifeline.cut()
-
-    def __call__(self, work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
-        """Evaluate all parts."""
+    def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+        nonlocal pool
         left, deaths = set(parts), 0
         while left:
             pending = dict[Future[Any], range]()
             try:
                 for part in sorted(left, key=lambda part: part.start):
-                    pending[self._pool.submit(work, part)] = part
+                    pending[pool.submit(work, part)] = part
                 while pending:
                     for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         part = pending.pop(future)
@@ -262,10 +253,16 @@ class Processes:
                 deaths += 1
                 if deaths >= MAX_DEATHS:
                     raise EngineLost(TOO_MANY_DEATHS) from None
-                self._pool = process_pool(self._jobs, self._lifeline)
+                pool = process_pool(jobs, lifeline)
             finally:
                 for future in pending:
                     future.cancel()
+
+    try:
+        yield take
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        lifeline.cut()
 
 
 # search cluster -----------------------------------------------------------------------------------------------------
@@ -394,7 +391,7 @@ def find_front(
     check on a result fails, or a calculated design differs from its columns.
     """
     search = SearchRequest(file, tuple(settings), space)
-    with Processes(jobs) if jobs > 1 else nullcontext(take_here) as local_take:
+    with take_in_processes(jobs) if jobs > 1 else nullcontext(take_here) as local_take:
         return _find_front(search, local_take, scheduler, whole)
 
 

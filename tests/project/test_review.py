@@ -342,7 +342,7 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     repository.commit()
     assert 0 == repository.on_github(shell=False, formats="json").returncode
     assert ["POST /repos/o/r/issues/3/comments", "PATCH /repos/o/r/issues/comments/151"] == repository.api.asked
-    assert "256 x H100" in repository.api.comments[150]["body"]
+    assert "256 × H100" in repository.api.comments[150]["body"]
     assert {MARKER} == {comment["body"] for comment in repository.api.comments[:150]}
 
 

@@ -31,11 +31,11 @@ from bomgen.results.front import PartialFront, merge_fronts
 from bomgen.workflow import design_search
 from bomgen.workflow.design_search import (
     DesignByDesign,
-    Processes,
     SearchRequest,
     find_front,
     look_for_front,
     open_search,
+    take_in_processes,
     work_out_design,
 )
 from bomgen.workflow.pipeline import BrokenResult
@@ -103,7 +103,7 @@ def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
     space = open_search(file, (), ("cluster.servers=6..13", "cluster.gpu=h100-sxm"))
     work = DieOnce(partial(look_for_front, SearchRequest(file, (), space)), 4, str(tmp_path / "died"))
     parts = [range(at, at + 2) for at in range(0, space.size, 2)]
-    with Processes(2) as take:
+    with take_in_processes(2) as take:
         found = [front for _, front in take(work, parts)]
     assert (tmp_path / "died").exists()
     assert sum(front.tried for front in found) == space.size
