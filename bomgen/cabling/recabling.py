@@ -45,7 +45,7 @@ class Moved(NamedTuple):
     stay: int
     """Cables in the same two ports as before."""
     moved: int
-    """Cables with one end in its device and the other moved."""
+    """Cables of which one end stays in its device and the other moves."""
     added: int
     free: int
     """Cables with both ends unplugged."""
@@ -56,6 +56,11 @@ class Moved(NamedTuple):
     of_pair_old: tuple[int, int]
     """The fewest and the most cables between the same two devices."""
     of_pair_new: tuple[int, int]
+
+    @property
+    def replaced(self) -> int:
+        """Return the cables in the same ports that become another part or length."""
+        return self.other_length + self.other_cable
 
 
 class Moves(NamedTuple):
@@ -583,17 +588,17 @@ def _count(kinds: Sequence[tuple[str, str]], before: _Cables, after: _Cables, ch
     order = dict.fromkeys((*after.kind.tolist(), *before.kind.tolist()))
     for number in order:
         old, new = before.kind == number, after.kind == number
-        reused, stays = changes.origin[new] != GONE, changes.stays[new]
-        alike, long = changes.same_cable[new], changes.same_length[new]
+        stays, alike, long = changes.stays[new], changes.same_cable[new], changes.same_length[new]
+        kept = int(np.count_nonzero(stays | long))  # one that would move as another part or length is replaced
         yield Moved(
             fabric=kinds[number][0],
             kind=kinds[number][1],
             old=int(np.count_nonzero(old)),
             new=int(np.count_nonzero(new)),
             stay=int(np.count_nonzero(stays)),
-            moved=int(np.count_nonzero(reused & ~stays)),
-            added=int(np.count_nonzero(~reused)),
-            free=int(np.count_nonzero(old)) - int(np.count_nonzero(reused)),
+            moved=int(np.count_nonzero(long & ~stays)),
+            added=int(np.count_nonzero(new)) - kept,
+            free=int(np.count_nonzero(old)) - kept,
             other_length=int(np.count_nonzero(stays & alike & ~long)),
             other_cable=int(np.count_nonzero(stays & ~alike)),
             of_pair_old=_parallel(before, old),

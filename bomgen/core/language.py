@@ -261,7 +261,8 @@ class Language(NamedTuple):
 
     def value(self, value: Value, unit: str = "", estimate: tuple[Value, Value] | None = None) -> str:
         """Return any value with its unit, an estimate with its range; an unknown value is a dash."""
-        return self.about(self._plain(value, unit), estimate, lambda end: self.bare(end, unit))
+        text = self.bare(value, unit) if estimate and unit == HEAT else self._plain(value, unit)
+        return self.about(text, estimate, lambda end: self.bare(end, unit))
 
     def bare(self, value: Value, unit: str) -> str:
         """Return a value without its unit, which the text around it names, unless the number is scaled by it."""

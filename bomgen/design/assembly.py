@@ -381,8 +381,8 @@ def _build_all(
         spend(OF_FABRIC + OF_HOST * len(fabric.hosts))
         managed = fabric.role == OUT_OF_BAND and fabric.pdu_ports
         pdus = _count_pdus(plan, sizing, known.values()) if managed else None
-        hosts = (*fabric.hosts, *hosts_on_fabric(fabric, plan, sizing, others, pdus))
-        if fabric.name in known and _count_hosts(hosts) == _count_hosts(known[fabric.name].hosts):
+        hosts, built = tuple(hosts_on_fabric(fabric, plan, sizing, others, pdus)), known.get(fabric.name)
+        if built and _count_hosts(hosts) == _count_hosts(built.hosts[len(built.plan.hosts) :]):
             continue
         try:
             known[fabric.name] = _build_fabric(fabric, plan, sizing, parts, attached, hosts)
@@ -416,7 +416,7 @@ def _build_fabric(
     """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
 
     Where it has other forms, each takes the place of those before it if it is for this number of servers, or if it
-    needs fewer switches.
+    needs fewer switches. `hosts` are attached beside those that its form has.
     """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
@@ -427,7 +427,7 @@ def _build_fabric(
         return _build_direct(fabric, plan, nodes, parts, attached.get(fabric.name))
     above = next((other for other in plan.fabrics if fabric.uplink and other.name == fabric.uplink.fabric), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
-    context = FabricContext(plan, nodes, parts, attached[fabric.name], hosts, uplink_gbps)
+    context = FabricContext(plan, nodes, parts, attached[fabric.name], (*fabric.hosts, *hosts), uplink_gbps)
     of_groups = sum(group.servers.value for group in plan.groups if not group.fabrics or fabric.name in group.fabrics)
     found, form = _build_with_cages(fabric, context), fabric
     while form.otherwise:
@@ -435,7 +435,7 @@ def _build_fabric(
         if most is not None and nodes.value + of_groups > most:
             continue
         with suppress(Infeasible, PlanErrors):
-            other = _build_with_cages(form, context)
+            other = _build_with_cages(form, context._replace(hosts=(*form.hosts, *hosts)))
             raise_errors(other.interconnect)
             if most or other.fabric.switches.value < found.fabric.switches.value:
                 found = other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))

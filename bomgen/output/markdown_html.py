@@ -57,8 +57,9 @@ _ROOM = 4
 """Extra characters per column for spacing and wide letters."""
 _MINUS = "\N{MINUS SIGN}"
 _AMOUNT_COLUMN = "amount"
-_BEFORE_TAX = ("unit_price", "amount")
 """The column with a total per group of the bill."""
+_BEFORE_TAX = ("unit_price", "amount")
+_OF_MONEY = (*_BEFORE_TAX, "inclusive_price", "inclusive_amount")
 _FEW_NUMBERS = 2
 """Number columns up to which texts are not stacked, however wide."""
 _MAIN_COLUMNS = 3
@@ -72,7 +73,7 @@ _LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
 _JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
 """Positions where a path, an address or a number's name may break."""
-_BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=(?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![A-Za-z]))")
+_MEASURE = re.compile(r"[0-9][0-9.,]* (?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![A-Za-z])")
 _BACKTICKS = re.compile("`+")
 _CODE_SPAN = re.compile("`([^`]+)`")
 
@@ -189,7 +190,7 @@ def _environment(document: Document, language: Language, autoescape: bool) -> En
         "cell": language.cell,
         "stacked": view.stacked,
         "slug": slug,
-        "keep_units": lambda text: _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", _plain(text)),
+        "keep_units": lambda text: _mark(_MEASURE, r'<span class="measure">\g<0></span>', text),
         "leads": view.leads,
         "folds": lambda table: table.folded or (len(table.rows) > _LONG and not table.open),
         "long": lambda table: len(table.rows) > _LONG,
@@ -230,9 +231,12 @@ class _View:
     def bill_columns(self, table: Table, stacked: bool) -> list[int]:
         """Return the non-empty columns of a bill, without those that stand in the cells of others if `stacked`.
 
-        Prices including tax take the place of those before tax. What is sold then comes before its part number.
+        Prices including tax take the place of those before tax; without any price there is no column of money. What is
+        sold then comes before its part number.
         """
-        hidden = _BEFORE_TAX if any(column.key == "inclusive_price" for column in table.columns) else ()
+        hidden: tuple[str, ...] = () if self.document.totals.priced_lines else _OF_MONEY
+        if any(column.key == "inclusive_price" for column in table.columns):
+            hidden = (*hidden, *_BEFORE_TAX)
         shown = [
             index
             for index, column in enumerate(table.columns)
@@ -432,7 +436,11 @@ def _line(value: object) -> _Raw:
 
 
 def _code_spans(text: str) -> Markup:
-    return Markup(_CODE_SPAN.sub(r"<code>\1</code>", str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
+    return _mark(_CODE_SPAN, r"<code>\1</code>", text)
+
+
+def _mark(pattern: re.Pattern[str], markup: str, text: str) -> Markup:
+    return Markup(pattern.sub(markup, str(escape(_plain(text)))))  # noqa: S704 - the text is escaped
 
 
 def _markdown_code_spans(text: str) -> _Raw:

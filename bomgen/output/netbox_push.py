@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from itertools import count
+from itertools import count, groupby
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -64,6 +64,7 @@ class Kind(NamedTuple):
     template: str = ""
     no_fields: Sequence[str] = ()
     connections: int = 1
+    in_turn: str = ""
 
 
 def read_kinds() -> dict[str, Kind]:
@@ -116,12 +117,23 @@ class Server:
             if not results or len(objects) >= page.get("count", 0):
                 return objects
 
-    def write(self, method: str, path: str, objects: Sequence[Fields], connections: int = 1) -> list[Fields]:
-        """Create (POST), change (PATCH) or delete (DELETE) objects; return those created or changed, in their order."""
-        parts = [objects[start : start + AT_ONCE] for start in range(0, len(objects), AT_ONCE)]
+    def write(
+        self, method: str, path: str, objects: Sequence[Fields], connections: int = 1, in_turn: str = ""
+    ) -> list[Fields]:
+        """Create (POST), change (PATCH) or delete (DELETE) objects; return those created or changed, in their order.
+
+        Neighbours that are alike in the field `in_turn` are written one request after the other.
+        """
+        alike = [list(group) for _, group in groupby(objects, lambda fields: fields[in_turn])] if in_turn else [objects]
+        lanes = [[group[start : start + AT_ONCE] for start in range(0, len(group), AT_ONCE)] for group in alike]
+        lanes = lanes if in_turn else [[part] for part in lanes[0]]
+
+        def send(lane: Sequence[Sequence[Fields]]) -> list[Fields]:
+            return [thing for part in lane for thing in self._ask(method, path, {}, part) or ()]
+
         pool = ThreadPoolExecutor(connections)
         try:
-            return [thing for part in pool.map(partial(self._ask, method, path, {}), parts) for thing in part or ()]
+            return [thing for written in pool.map(send, lanes) for thing in written]
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -230,11 +242,11 @@ class Push:
         if row.get("device") not in self._new_devices:
             self._note(sign, table, " ".join(_names(self.kinds[table], row)), detail)
 
-    def _send(self, method: str, path: str, objects: Sequence[Fields], connections: int = 1) -> list[int]:
+    def _send(self, method: str, path: str, objects: Sequence[Fields], *lanes: Any) -> list[int]:
         """Write objects unless the push only reads, and return their numbers."""
         if self.only_read:
             return [next(self._unknown) for _ in objects]
-        return [written["id"] for written in self.server.write(method, path, objects, connections)]
+        return [written["id"] for written in self.server.write(method, path, objects, *lanes)]
 
     def _delete(self, table: str, things: Sequence[Fields]) -> None:
         """Delete objects, together or, if some are in use, one by one."""
@@ -273,8 +285,10 @@ class Push:
         )
         self._send("PATCH", kind.path, changed)
         tags = {"tags": [self._tag]} if kind.tagged else {}
+        if kind.in_turn:
+            new = dict(sorted(new.items(), key=lambda item: item[1][1][kind.in_turn]))
         created = [fields | tags for _, fields in new.values()]
-        numbers = self._send("POST", kind.path, created, kind.connections)
+        numbers = self._send("POST", kind.path, created, kind.connections, kind.in_turn)
         for (row, _), number in zip(new.values(), numbers, strict=True):
             self._ids[table, *_names(kind, row)] = number
             self._note_row(NEW, table, row)

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import BytesIO, StringIO
+from typing import Any
 
 from bomgen.core.diagnostics import OutputError
 from bomgen.core.jobs import COLLECT_AFTER, Limits, run_limited, within_limits
@@ -46,6 +47,13 @@ OF_FONTS = (
 )
 """Environment variables by which fontconfig finds fonts."""
 PDF = b"%PDF-"
+LAYOUTS = ("", "section > figure:first-of-type { break-before: page }", "section:last-of-type { break-before: page }")
+"""Places of the drawings that end a quote: below the text, on a page of their own, or on one with their tables."""
+CONTENT = "content"
+"""Id of the element with everything below the heading, which seems to fill each page but the last."""
+WELL_FILLED = 0.5
+"""Part of its emptiest page that a document should fill; one of more than `FEW_PAGES` is laid out only once."""
+FEW_PAGES = 8
 SHOWN = 5
 """Characters without a font that a message lists."""
 
@@ -112,12 +120,18 @@ def print_page(page: bytes) -> bytes:
         if is_out_of_memory(error):
             raise
         raise NotPrinted(f"PDF output requires Pango, which is not installed: {LIBRARIES}") from None
-    document = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
+    html = HTML(string=page.decode("utf-8"), url_fetcher=URLFetcher(allowed_protocols=ALLOWED))
     logger, missing = logging.getLogger("weasyprint"), _Omissions()
     logger.addHandler(missing)
     try:
         # Pango ends the whole process if no font is installed.
-        content: bytes = document.write_pdf(stylesheets=[BytesIO(face_rules(True).encode())], pdf_tags=True)
+        documents: list[Any] = []
+        for layout in LAYOUTS if b"<figure" in page else LAYOUTS[:1]:
+            rules = f"{face_rules(True)}@media print {{ {layout} }}"
+            documents.append(html.render(stylesheets=[BytesIO(rules.encode())], pdf_tags=True))
+            if _emptiest(documents[-1]) >= WELL_FILLED or len(documents[0].pages) > FEW_PAGES:
+                break
+        content: bytes = max(documents, key=_emptiest).write_pdf(pdf_tags=True)
     finally:
         logger.removeHandler(missing)
     if missing.picture:
@@ -125,6 +139,12 @@ def print_page(page: bytes) -> bytes:
     if missing.characters:
         raise NotPrinted(_explain(list(missing.characters)))
     return content
+
+
+def _emptiest(document: Any) -> float:
+    """Return how far down the emptiest page behind the first is filled, as a part of its height."""
+    ends = ({name: box[-1] / page.height for name, box in page.anchors.items()} for page in document.pages[1:])
+    return min((max((end for name, end in page.items() if name != CONTENT), default=1.0) for page in ends), default=1.0)
 
 
 def _explain(missing: Sequence[str]) -> str:

@@ -37,8 +37,10 @@ from bomgen.pricing.bill_line import (
     cable_sku,
     charges,
     count_units,
+    from_stock,
     line_of_part,
     over_years,
+    part_key,
     rest_of,
     subtract_bought,
     subtract_existing,
@@ -218,11 +220,45 @@ def bill_of_phase(whole: Bill, bought: Sequence[Line]) -> Bill:
     return Bill(tuple(lines), tuple(items), (*whole.existing, *kept), tuple(left_over))
 
 
-def bill(catalog: Catalog, *designs: Design) -> Bill:
+def is_below(path: str, above: str) -> bool:
+    """Return whether a path of a plan is another one, or below it."""
+    return f"{path}.".startswith(f"{above}.")
+
+
+def lines_below(design: Design, path: str) -> list[Line]:
+    """Return the parts of a design below a path of its plan, such as `fabrics.compute.leaf`."""
+    return [line for line in _parts(design) if is_below(_path_of(line), path)]
+
+
+def paths_of_lines(design: Design) -> list[str]:
+    """Return the paths of a plan that have parts of their own: tiers of switches, storage and racks."""
+    paths = (_path_of(line) for line in _parts(design) if line.fabric is None or line.category == "switch")
+    return list(dict.fromkeys(filter(None, paths)))
+
+
+def _path_of(line: Line) -> str:
+    if line.fabric:
+        return f"fabrics.{line.fabric}.{line.role}"
+    return {"rack": "site.rack", "pdu": "site.rack"}.get(line.category, "storage" if line.role == "storage" else "")
+
+
+def _with_ahead(lines: Sequence[Line], ahead: Sequence[Line]) -> list[Line]:
+    """Return lines and, of those that are bought ahead, the pieces that they do not have."""
+    now = {(line.id, part_key(line)): line.quantity for line in lines}
+    waiting = list[Line]()
+    for line in ahead:
+        has = now.get((line.id, part_key(line)))
+        rest = rest_of(line.quantity, from_stock(line.quantity, has)) if has else line.quantity
+        waiting.append(line._replace(id=f"{line.id}.ahead", quantity=rest, path=None, is_ahead=True))
+    return [line for line in (*lines, *waiting) if line.quantity.value]
+
+
+def bill(catalog: Catalog, *designs: Design, ahead: Sequence[Line] = ()) -> Bill:
     """Return the bill for the designs of a plan: parts with quantities and spares, less the customer's own.
 
-    Required parts follow the parts that need them; charges come last. Spares, stock, existing parts and charges are
-    counted over all designs. Parts outside the plan's scope are left out, with what they require.
+    It has at least the lines `ahead`. Required parts follow the parts that need them; charges come last. Spares, stock,
+    existing parts and charges are counted over all designs. Parts outside the plan's scope are left out, with what they
+    require.
 
     Raises PlanErrors for a charge counted by something the plan does not have, and as `required_parts`.
     """
@@ -231,7 +267,7 @@ def bill(catalog: Catalog, *designs: Design) -> Bill:
     left, existing = dict(plan.existing), dict[str, list[Line]]()
     for design in designs:
         name = design.plan.cluster_name
-        parts = [line for line in _parts(design) if line.quantity.value]
+        parts = _with_ahead(list(_parts(design)), ahead)
         bought, existing[name] = subtract_existing(parts, left)
         bought, in_use = subtract_links_in_use(design, bought, existing[name])
         existing[name] += in_use

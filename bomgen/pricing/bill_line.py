@@ -62,6 +62,8 @@ class Line(NamedTuple):
     """The part that requires it; None if the plan asks for it."""
     length_m: Fraction | None = None
     """Length of a cable [m]."""
+    is_ahead: bool = False
+    """Whether its pieces wait for a later phase."""
 
     def in_cluster(self, cluster: str) -> Line:
         """Return the line as part of one of several clusters: its id and path begin with the cluster's name."""

@@ -166,9 +166,13 @@ class PartIndex:
         return group_by(self.catalog.all(SERVER), lambda server: str(server.value(GPU)))
 
     def ids(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the parts with a name, cables at the stated length; several if it is ambiguous."""
-        wanted = name.strip().lower()
-        if fits := self.names.get(wanted):
+        """Return the ids of the parts with a name, cables at the stated length; several if it is ambiguous.
+
+        Spaces in a name may stand for hyphens or for nothing, as in `DGX H200` and `QM 9700`.
+        """
+        words = name.lower().split()
+        wanted = " ".join(words)
+        if fits := self.names.get(wanted) or self.names.get("-".join(words)) or self.names.get("".join(words)):
             return tuple(sorted(id if length is None else id_at_length(id, length) for (_, id), length in fits.items()))
         cable = self._of_family(wanted, "")
         return (cable.part,) if cable else ()
@@ -296,9 +300,8 @@ class PartIndex:
 
     def _family_of(self, text: str) -> tuple[Record | None, str]:
         match = self.of_family.fullmatch(text.lower())
-        if match is None or match.lastindex is None:
-            return None, ""
-        return self.families[match.lastindex - 1], match[match.lastindex]
+        found = match and match.lastindex
+        return (self.families[found - 1], match[found]) if match and found else (None, "")
 
     def _suffixed(self, text: str, line: str) -> Named | None:
         written = text.lower()
@@ -308,12 +311,11 @@ class PartIndex:
             if match is None or match.span() == (0, len(written)) or (begins and not written.startswith(tuple(begins))):
                 continue
             rest = text[: match.start()] + text[match.end() :]
-            named = self._exact(rest, line) or self._of_family(rest, line)
-            if named and named.certain:
+            if named := self._exact(rest, line) or self._of_family(rest, line):
                 meaning = message("xray-suffix", suffix=match[0].upper(), meaning=str(addition["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
-                is_certain = all(word in line.lower() for word in addition.get("words", ()))
-                return named._replace(reason=reason, certain=is_certain)
+                is_said = all(word in line.lower() for word in addition.get("words", ()))
+                return named._replace(reason=reason, certain=named.certain and is_said)
         return None
 
     def recognize(self, part: str, text: str) -> Recognition:

@@ -7,6 +7,7 @@ written as bomgen writes them. Any other table is a vendor's list, whose columns
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
@@ -261,11 +262,11 @@ class _RowReader:
 
     def _identify(self, number: str, cells: Mapping[str, TableCell]) -> str:
         """Return a part number, or the part chosen for it; warn of an unknown one whose description names a part."""
-        parts, described = built_in_parts(), cells.get("description")
+        parts, described = built_in_parts(), cells.get("description", cells["part"])
         if chosen := self.conventions.asked.parts.get(number.lower()):
             return number if chosen == NO_COLUMN else chosen
         is_asked = number in self.described or len(self.described) == MOST_DESCRIBED or _UNASKED.search(number)
-        if described is None or is_asked or parts.ids(number):
+        if is_asked or parts.ids(number):
             return number
         self.described.add(number)
         recognition = parts.recognize("", str(described.value))
@@ -278,7 +279,7 @@ class _RowReader:
                 part=number,
                 cell=str(described.value)[:SHOWN],
                 ids=ids,
-                key=f"bomgen prices {self.conventions.file} --columns {choices[0].setting}",
+                key=shlex.join(("bomgen", "prices", self.conventions.file, "--columns", choices[0].setting)),
             )
             question = Question(key, said, tuple(choices))
             self.warnings.append(Problem(cells["part"].mark, "warning", said, "other-number", questions=(question,)))
@@ -372,20 +373,22 @@ class PriceList(NamedTuple):
 
 
 def read_book(content: bytes, file: str) -> PriceBook:
-    """Return the price book in a file; aliases of parts in a vendor's list become part ids.
+    """Return the price book in a file; names of parts become ids: all of a vendor's list, those with spaces of a book.
 
     The suffix of the name `file` decides between YAML and a table. Raises PlanErrors for an invalid book, and with a
     question if a list is ambiguous.
     """
     source = own_book(content, file)
     if source is not None:
-        return price_book(source, checked=True)._replace(hidden=hidden_sheets(content, file))
-    price_list = read_list(content, file)
-    book = price_book(price_list.source, checked=True)
-    ids = {price.part: built_in_parts().ids(price.part) for price in book.prices}
-    named = {part: ids_of[0] for part, ids_of in ids.items() if len(ids_of) == 1}
-    prices = tuple(price._replace(part=named.get(price.part, price.part)) for price in book.prices)
-    return book._replace(prices=prices, hidden=price_list.hidden, warnings=price_list.warnings)
+        book = price_book(source, checked=True)._replace(hidden=hidden_sheets(content, file))
+        names = {price.part for price in book.prices if " " in price.part}
+    else:
+        price_list = read_list(content, file)
+        book = price_book(price_list.source, checked=True)
+        book = book._replace(hidden=price_list.hidden, warnings=price_list.warnings)
+        names = {price.part for price in book.prices}
+    named = {name: ids[0] for name in names if len(ids := built_in_parts().ids(name)) == 1}
+    return book._replace(prices=tuple(price._replace(part=named.get(price.part, price.part)) for price in book.prices))
 
 
 def own_book(content: bytes, file: str) -> Source | None:

@@ -325,8 +325,8 @@ def _bill_equals_design(design: Design, bill: Bill) -> Iterator[Check]:
     ):
         if design.plan.scope is not None and category not in design.plan.scope:
             continue
-        lines = [line for line in (*bill.lines, *bill.existing) if line.category == category and not line.required_by]
-        billed = sum(line.quantity.value for line in lines)
+        lines = [line for line in (*bill.lines, *bill.existing) if not line.required_by and not line.is_ahead]
+        billed = sum(line.quantity.value for line in lines if line.category == category)
         text = message("billed-pieces", pieces=billed, category=category)
         yield _passed("bill-equals-design", billed == wanted, text, "lines")
 

@@ -88,7 +88,7 @@ class Growth(NamedTuple):
     @property
     def moved_cables(self) -> int | None:
         """Return the installed cables of which an end is moved or unplugged; None if they are unknown."""
-        return sum(cable.moved + cable.free for cable in self.moves.cables) if self.moves else None
+        return sum(cable.moved + cable.free + cable.replaced for cable in self.moves.cables) if self.moves else None
 
 
 class Report(NamedTuple):

@@ -143,22 +143,19 @@ class _Comparison:
 
     def _match_ports(self) -> None:
         """Match the cables in their planned ports, first those that name both."""
-        planned = self.planned
-        for number, (first, second) in list(self.ends.items()):
-            row = planned.link_at.get(first)
-            if row is not None and second in planned.ends[row] and first != second and self.states[row] == "missing":
-                self._match(row, number, "as-planned")
-        named = {*self.names.devices.values()}
-        for number, ends in list(self.ends.items()):
-            seen = self.all_links[number].ends
-            for near, far, far_seen in ((*ends, seen[1]), (*ends[::-1], seen[0])):
-                row = planned.link_at.get(near)
-                if row is None or self.states[row] != "missing" or far[1] is not None:
-                    continue
-                device = planned.ends[row][planned.ends[row][0] == near][0]
-                if far[0] == device or far_seen.device == NAMELESS or (far[0] is None and device not in named):
-                    self._match(row, number, "assumed")
-                    break
+        planned, named = self.planned, {*self.names.devices.values()}
+        for state in RIGHT:
+            for number, ends in list(self.ends.items()):
+                seen = self.all_links[number].ends
+                for near, far, far_seen in ((*ends, seen[1]), (*ends[::-1], seen[0])):
+                    row, end = planned.link_at.get(near), planned.far_end(near)
+                    if row is None or end is None or self.states[row] != "missing":
+                        continue
+                    is_same_device = far[0] == end[0] or far_seen.device == NAMELESS
+                    is_unknown = far[1] is None and (is_same_device or (far[0] is None and end[0] not in named))
+                    if far == end if state == "as-planned" else is_unknown:
+                        self._match(row, number, state)
+                        break
         used = {end for row, state in enumerate(self.states) if state != "missing" for end in planned.ends[row]}
         self.ends = {number: ends for number, ends in self.ends.items() if not used & {*ends}}
 
@@ -483,16 +480,24 @@ def verification_data(verification: Verification, plan: str) -> dict[str, Any]:
         "racks": [dict(zip(("rack", "as_planned", "cables"), rack, strict=True)) for rack in count_racks(verification)],
         "work": [row for row in list_rows(verification) if row[ACTION] != KEEP],
         "exchanged": [[planned.names[device] for device in pair] for pair in names.exchanged],
-        "named_by_cables": [
-            {"built": built, "planned": planned.names[names.devices[built]], "agree": agree, "cables": cables}
-            for built, (agree, cables) in names.votes.items()
-        ],
+        "named_by_cables": [dict(zip((*NAMED, "cables"), row, strict=True)) for row in _named_devices(verification)],
         "unnamed": list(names.unnamed),
-        "nics": [
-            {"built": shown, "planned": planned.wiring.ports[names.nics[name]], "agree": agree, "servers": servers}
-            for name, (shown, agree, servers) in names.agreeing.items()
-        ],
+        "nics": [dict(zip((*NAMED, "servers"), row, strict=True)) for row in _named_nics(verification)],
     }
+
+
+NAMED = ("built", "planned", "agree")
+"""A built name, what it was taken for, and how many cables or servers agree; the number of all follows."""
+
+
+def _named_devices(verification: Verification) -> list[tuple[str, str, int, int]]:
+    names, planned = verification.names, verification.planned.names
+    return [(built, planned[names.devices[built]], *votes) for built, votes in names.votes.items()]
+
+
+def _named_nics(verification: Verification) -> list[tuple[str, str, int, int]]:
+    names, ports = verification.names, verification.planned.wiring.ports
+    return [(nic[0], ports[names.nics[name]], *nic[1:]) for name, nic in names.agreeing.items()]
 
 
 def count_racks(verification: Verification) -> Iterator[tuple[int, int, int]]:
@@ -584,21 +589,13 @@ def _work_table(verification: Verification, language: Language) -> Table:
 
 def _name_sections(verification: Verification, language: Language) -> Iterator[Section]:
     """Yield what names were taken for, with how many cables or servers agree."""
-    word, names, planned = language.word, verification.names, verification.planned
-    devices = [(built, planned.names[names.devices[built]], *votes) for built, votes in names.votes.items()]
-    nics = [
-        (shown, planned.wiring.ports[names.nics[name]], agree, servers)
-        for name, (shown, agree, servers) in names.agreeing.items()
-    ]
-    for key, rows in (("devices", devices), ("nics", nics)):
-        columns = (
-            Column("built", word("verify-built"), "text", MIDDLE),
-            Column("planned", word("verify-planned"), "text", MIDDLE),
-            Column("agree", word("verify-agree"), "number", NARROW),
-            Column("of", word("verify-of"), "number", NARROW),
-        )
+    word = language.word
+    columns = (
+        *(Column(key, word(f"verify-{key}"), "text", MIDDLE) for key in NAMED[:2]),
+        *(Column(key, word(f"verify-{key}"), "number", NARROW) for key in (*NAMED[2:], "of")),
+    )
+    for key, rows in (("devices", _named_devices(verification)), ("nics", _named_nics(verification))):
         if rows:
             title = word(f"verify-{key}")
-            yield Section(
-                key, title, (), (Table(key, title, columns, tuple(row_of(*row) for row in rows), folded=True),)
-            )
+            table = Table(key, title, columns, tuple(row_of(*row) for row in rows), folded=True)
+            yield Section(key, title, (), (table,))

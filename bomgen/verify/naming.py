@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from heapq import heapify, heappop, heappush
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -124,9 +124,9 @@ class PlannedLinks:
         return neighbours
 
     @cached_property
-    def alike(self) -> dict[tuple[int, int, int, int], list[int]]:
+    def alike(self) -> Mapping[tuple[int, int, int | None, int | None], list[int]]:
         """Return the devices with a cable between two ports, by both kinds and ports, of switches and their hosts."""
-        alike = defaultdict[tuple[int, int, int, int], list[int]](list)
+        alike = defaultdict[tuple[int, int, int | None, int | None], list[int]](list)
         for ends in self.ends:
             for (device, port), (far, far_port) in (ends, ends[::-1]):
                 alike[self.kind[device], self.kind[far], port, far_port].append(device)
@@ -210,7 +210,7 @@ def name_devices(links: Sequence[SeenLink], planned: PlannedLinks, given: Mappin
     numbers = {device: planned.numbers.get(given.get(device, device)) for device in of_device}
     named = {device: number for device, number in numbers.items() if number is not None}
     stated = tuple(named)
-    _Election(of_device, planned, named).name_all()
+    _elect_devices(of_device, planned, named)
     # How many cables of a device the plan has at each planned device, by their far ends.
     claims = {
         device: Counter(number for _, number, _ in _planned_neighbours(cables, planned, named))
@@ -257,80 +257,55 @@ def _find_exchanged(
     )
 
 
-class _Election:
-    """The election of planned devices for those that have no planned name; `named` grows."""
+def _elect_devices(
+    of_device: Mapping[str, Sequence[tuple[SeenEnd, SeenEnd]]], planned: PlannedLinks, named: dict[str, int]
+) -> None:
+    """Add the devices without a planned name to `named`, the clearest of each round, until no cable tells more."""
+    counts = {device: _count_port_pairs(cables, planned) for device, cables in of_device.items() if device not in named}
+    taken, elected, is_first = set(named.values()), list(named), True
+    while elected or is_first:
+        is_first = False
+        for device in elected:
+            for near, far in of_device[device]:
+                if far.device in counts:
+                    counts[far.device].update(_list_votes(far, near, planned, named))
+        leads = sorted(((*_lead(count, taken), device) for device, count in counts.items()), reverse=True)
+        elected = []
+        for lead, number, device in leads:
+            if lead and lead * 2 > leads[0][0] and number not in taken:
+                named[device] = number
+                taken.add(number)
+                elected.append(device)
+                del counts[device]
 
-    def __init__(
-        self,
-        of_device: Mapping[str, Sequence[tuple[SeenEnd, SeenEnd]]],
-        planned: PlannedLinks,
-        named: dict[str, int],
-    ) -> None:
-        self.of_device, self.planned, self.named = of_device, planned, named
-        self.taken, self.elected = set(named.values()), list[str]()
-        self.counts = {device: Counter[int]() for device in of_device if device not in named}
 
-    def name_all(self) -> None:
-        """Name devices, the clearest first, until no cable tells more."""
-        for device, count in self.counts.items():
-            cables = self.of_device[device]
-            self._count_port_pairs(count, cables)
-            for near, far in cables:
-                self._count_cable(count, near, far)
-        waiting = [(-self._lead(device)[0], device) for device in self.counts]
-        heapify(waiting)
-        while waiting:
-            claimed, device = heappop(waiting)
-            lead, elected = self._lead(device)
-            if device in self.named or lead <= 0:
-                continue
-            if lead < -claimed:  # another device has been named as it since
-                heappush(waiting, (-lead, device))
-                continue
-            self.named[device] = elected
-            self.taken.add(elected)
-            self.elected.append(device)
-            for near, far in self.of_device[device]:
-                if far.device in self.counts and far.device not in self.named:
-                    self._count_cable(self.counts[far.device], far, near)
-                    heappush(waiting, (-self._lead(far.device)[0], far.device))
+def _lead(count: Counter[int], taken: Collection[int]) -> tuple[int, int]:
+    """Return by how many votes which planned device leads; 0 for a tie."""
+    ranked = sorted(((votes, number) for number, votes in count.items() if number not in taken), reverse=True)
+    (votes, number), (next_votes, _), *_ = [*ranked, (0, 0), (0, 0)]
+    return votes - next_votes, number
 
-    def _count_cable(self, count: Counter[int], near: SeenEnd, far: SeenEnd) -> None:
-        """Count the vote of a cable with a named far device; of a host, by the near port alone."""
-        planned, device = self.planned, self.named.get(far.device)
-        if device is None:
-            return
-        for _, elected, port in _planned_neighbours(((near, far),), planned, self.named):
-            count[elected] += OWN_PORT_TOO if planned.port(elected, near.port, {}) == port else 1
-        if planned.is_host(device):
-            count.update(
-                elected for elected, port in planned.neighbours[device] if planned.port(elected, near.port, {}) == port
-            )
 
-    def _count_port_pairs(self, count: Counter[int], cables: Iterable[tuple[SeenEnd, SeenEnd]]) -> None:
-        """Count the planned devices with cables between the same ports, kind by kind."""
-        planned = self.planned
-        switches = [kind.start for kind in planned.wiring.kinds if kind.fabric is not None and kind.number]
-        for near, far in cables:
-            for own in switches:
-                port = planned.port(own, near.port, {})
-                if port is None:
-                    continue
-                for other in switches:
-                    if (far_port := planned.port(other, far.port, {})) is not None:
-                        alike = planned.alike.get((planned.kind[own], planned.kind[other], port, far_port), ())
-                        if len(alike) <= MOST_ALIKE:
-                            count.update(alike)
+def _list_votes(near: SeenEnd, far: SeenEnd, planned: PlannedLinks, named: Mapping[str, int]) -> Iterator[int]:
+    """Yield the planned devices for which a cable with a named far device votes; of a host, by the near port alone."""
+    for _, elected, port in _planned_neighbours(((near, far),), planned, named):
+        yield from [elected] * (OWN_PORT_TOO if planned.port(elected, near.port, {}) == port else 1)
+    if planned.is_host(named[far.device]):
+        for elected, port in planned.neighbours[named[far.device]]:
+            if planned.port(elected, near.port, {}) == port:
+                yield elected
 
-    def _lead(self, device: str) -> tuple[int, int]:
-        """Return by how many votes a device leads as which planned one; 0 for a tie."""
-        ranked = sorted(
-            ((votes, -planned) for planned, votes in self.counts[device].items() if planned not in self.taken),
-            reverse=True,
-        )
-        if not ranked:
-            return 0, 0
-        return ranked[0][0] - (ranked[1][0] if len(ranked) > 1 else 0), -ranked[0][1]
+
+def _count_port_pairs(cables: Iterable[tuple[SeenEnd, SeenEnd]], planned: PlannedLinks) -> Counter[int]:
+    """Return how many of the cables the plan has at each device between the same ports, if few devices have them."""
+    count = Counter[int]()
+    switches = [kind.start for kind in planned.wiring.kinds if kind.fabric is not None and kind.number]
+    for near, far in cables:
+        for own, other in product(switches, switches):
+            port, far_port = planned.port(own, near.port, {}), planned.port(other, far.port, {})
+            alike = planned.alike.get((planned.kind[own], planned.kind[other], port, far_port), ())
+            count.update(alike if len(alike) <= MOST_ALIKE else ())
+    return count
 
 
 def _learn_nics(

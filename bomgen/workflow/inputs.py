@@ -93,6 +93,8 @@ class Inputs(NamedTuple):
     """The plan as it is with each of its phases."""
     bought: tuple[Line, ...] = ()
     """The lines that earlier phases bought."""
+    ahead: tuple[Line, ...] = ()
+    """Lines of the last phase that are bought now."""
 
 
 class PriceBooks(NamedTuple):

@@ -32,7 +32,7 @@ from bomgen.plan.fabric_demand import attachments
 from bomgen.plan.schema import PHASES, QUOTE, split
 from bomgen.plan.types import COMPUTE, PAIR, Installed, Phase, Place, Plan
 from bomgen.pricing.alternatives import drop_alternatives, problems_of, substitutes, unused, varied, warnings_of
-from bomgen.pricing.bill import Bill, bill, bill_of_phase, cluster_bill
+from bomgen.pricing.bill import Bill, bill, bill_of_phase, cluster_bill, is_below, lines_below, paths_of_lines
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.pricing.costs import Margin, Running, margin, running
 from bomgen.pricing.price_book import PriceBook, missing_rates, net_price, part_price
@@ -89,7 +89,7 @@ def build_report(inputs: Inputs) -> tuple[Report, PriceBooks]:
     design = partial(design_cluster, catalog=inputs.catalog, books=prices.used)
 
     def order(*designs: Design) -> Bill:
-        billed = bill(inputs.catalog, *designs)
+        billed = bill(inputs.catalog, *designs, ahead=inputs.ahead)
         return bill_of_phase(billed, inputs.bought) if inputs.bought else billed
 
     plans = [
@@ -508,12 +508,19 @@ def _work_out_phases(inputs: Inputs, whole: Report) -> tuple[Phases, Phases]:
     """
     planned, fabrics = whole.plan.phases, whole.design.fabrics
     tiers = {path: tier for built in fabrics for path, tier in _tiers(built)}
-    for phase in planned:
-        if missing := [path for path in phase.ahead if path not in tiers]:
-            hint = f"it has {', '.join(tiers)}" if tiers else "it has only leaves"
-            raise error_at(phase.mark, f"the last phase has no {missing[0]} to buy ahead; {hint}", "ahead", PHASES)
+    for path, mark in ((path, phase.mark) for phase in planned for path in phase.ahead):
+        above_leaves = [tier.split(".")[1] for tier in tiers if is_below(tier, path)]
+        if not lines_below(whole.design, path):
+            hint = f"it has {', '.join(paths_of_lines(whole.design))}"
+            text = f"the last phase has no {path} to buy ahead; {hint}"
+        elif not all(isinstance(inputs.source.data["fabrics"][name], dict) for name in above_leaves):
+            text = f"the switches of {path} can be bought ahead if the fabric is a mapping, not `default`"
+        else:
+            continue
+        raise error_at(mark, text, "ahead", PHASES)
     ahead = [phase.ahead for phase in planned]
-    phases = _work_out_sequence(inputs, planned, ahead, tiers)
+    work_out_sequence = partial(_work_out_sequence, inputs, whole, planned)
+    phases = work_out_sequence(ahead)
     if any(ahead):
         other: list[tuple[str, ...]] = [() for _ in planned]
     else:
@@ -523,7 +530,7 @@ def _work_out_phases(inputs: Inputs, whole: Report) -> tuple[Phases, Phases]:
             return phases, ()
         other = [growing, *(() for _ in planned[1:])]
     try:
-        return phases, _work_out_sequence(inputs, planned, other, tiers)
+        return phases, work_out_sequence(other)
     except PlanErrors:  # the first phase cannot use that many
         return phases, ()
 
@@ -534,16 +541,23 @@ def _tiers(built: BuiltFabric) -> Iterator[tuple[str, int]]:
 
 
 def _work_out_sequence(
-    inputs: Inputs, planned: Sequence[Phase], ahead: Sequence[Sequence[str]], tiers: Mapping[str, int]
+    inputs: Inputs, whole: Report, planned: Sequence[Phase], ahead: Sequence[Sequence[str]]
 ) -> Phases:
-    """Return the reports of phases, each of which leaves in place what those before it bought."""
-    reports, bought, early = list[Report](), list[Line](), dict[str, Mark]()
+    """Return the reports of phases, each of which leaves in place what those before it bought.
+
+    Tiers above the leaves that are bought ahead are installed; other parts wait for the phase that needs them.
+    """
+    reports, bought, early, lines = list[Report](), list[Line](), dict[str, Mark](), list[Line]()
     for source, phase, paths in zip(inputs.phases, planned, ahead, strict=True):
         report_stage(f"phase {phase.name}")
         early |= dict.fromkeys(paths, phase.mark)
-        for path, mark in early.items():
-            source = assign(source, f"{path}.count", tiers[path], mark)
-        varied_inputs = vary(inputs, drop_alternatives(source), ())._replace(installed={}, bought=tuple(bought))
+        lines += [line for path in paths for line in lines_below(whole.design, path) if line not in lines]
+        for tier, count in (found for built in whole.design.fabrics for found in _tiers(built)):
+            for mark in (mark for path, mark in early.items() if is_below(tier, path)):
+                source = assign(source, f"{tier}.count", count, mark)
+        varied_inputs = vary(inputs, drop_alternatives(source), ())._replace(
+            installed={}, bought=tuple(bought), ahead=tuple(lines)
+        )
         today = {"": reports[-1]} if reports else {}
         try:
             report = work_out_around(varied_inputs, today, True, lambda inputs: build_report(inputs)[0])

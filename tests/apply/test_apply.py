@@ -136,7 +136,7 @@ def test_an_edit_that_was_written_is_there_already(workbooks: dict[str, bytes], 
 def test_the_workbook_before_an_edit_is_an_older_one(workbooks: dict[str, bytes], applied: Applied, name: str) -> None:
     """It would take the edit back."""
     file = edited(plan_of(QUOTE), applied(QUOTE, EDITS[name].edit))
-    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+    with pytest.raises(PlanErrors, match="has changed since this workbook was written"):
         apply_quote(workbooks[QUOTE], WORKBOOK, file)
 
 
@@ -451,7 +451,7 @@ def test_the_command(tmp_path: Path) -> None:
     )
     old = run(EDITS["tax"].edit, "--write")
     assert old.exit_code == 1
-    assert "was another when this workbook was written" in old.output
+    assert "has changed since this workbook was written" in old.output
     forced = run(EDITS["tax"].edit, "--force")
     assert forced.exit_code == 0
     assert "server, unit price: 180000.5 -> 199000" in forced.output
@@ -468,9 +468,9 @@ def test_pieces_that_follow_from_servers_are_no_edit_of_an_older_workbook(
     again = apply_quote(quote.saved(), WORKBOOK, file)
     assert (again.applied, again.files, again.problems) == (True, (), ())
     quote.cell("compute.switch.spine", "quantity").value = 19
-    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+    with pytest.raises(PlanErrors, match="has changed since this workbook was written"):
         apply_quote(quote.saved(), WORKBOOK, file)
-    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+    with pytest.raises(PlanErrors, match="has changed since this workbook was written"):
         apply_quote(workbooks[QUOTE], WORKBOOK, file)
 
 
@@ -488,7 +488,7 @@ def test_a_comment_makes_no_state_older(workbooks: dict[str, bytes], applied: Ap
     commented = file._replace(content=file.content.replace(b"# A whole quote", b"# The whole quote"))
     assert apply_quote(workbooks[QUOTE], WORKBOOK, commented).files == ()
     other = file._replace(content=file.content.replace(b", ../prices/example-optics-2026q4.yaml", b""))
-    with pytest.raises(PlanErrors, match="was another when this workbook was written"):
+    with pytest.raises(PlanErrors, match="has changed since this workbook was written"):
         apply_quote(workbooks[QUOTE], WORKBOOK, other)
 
 

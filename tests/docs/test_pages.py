@@ -16,6 +16,7 @@ import commands
 import errors
 import formulas
 import jsonschema
+import pictures
 import pytest
 import written
 from click.testing import CliRunner
@@ -31,6 +32,8 @@ KEPT = (
     *sorted((CHECKOUT / "docs").rglob("*.md")),
 )
 ROLES = ("sellers", "engineers", "buyers", "planners")
+TRANSLATED = ("xray", "quote", "prices", "serve")
+"""Pages in Chinese beside those of the roles; their commands and headings are held to the English ones."""
 PLAN = plan_schema.document("plan")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -235,7 +238,7 @@ def test_sessions_of_python_do_what_they_show(page: Path) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("README.md", "README.zh.md"), *((f"docs/{role}.md", f"docs/zh/{role}.md") for role in (*ROLES, "xray"))],
+    [("README.md", "README.zh.md"), *((f"docs/{role}.md", f"docs/zh/{role}.md") for role in (*ROLES, *TRANSLATED))],
 )
 def test_the_chinese_page_shows_the_same(one: str, other: str) -> None:
     """Commands, outputs, files and pictures are those of the English page."""
@@ -263,3 +266,15 @@ def test_the_chinese_page_has_as_many_headings(page: str) -> None:
         for folder in ("", "zh")
     ]
     assert levels[1] == levels[0]
+
+
+def test_drawings_show_what_plans_come_to_today() -> None:
+    """Those that bomgen draws itself; `make docs` draws them anew."""
+    stale = [name for name, svg in pictures.drawings() if (pictures.PICTURES / name).read_text("utf-8") != svg]
+    assert stale == [], "run `make docs`"
+
+
+def test_every_picture_is_shown() -> None:
+    """None is left over from a page that was rewritten."""
+    shown = "".join(page.read_text("utf-8") for page in KEPT)
+    assert [path.name for path in pictures.PICTURES.iterdir() if f"pictures/{path.name})" not in shown] == []

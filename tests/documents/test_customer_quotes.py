@@ -403,7 +403,7 @@ def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     assert "is estimated to take 19.78 days" in quoted("llama65b-quote")
     racks = quoted("gb300-nvl72-xdr")
     assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays); " in racks
-    assert "Included in each: 72 × GB300, 72 × ConnectX-8 C8180" in racks
+    assert "included in each: 72 × GB300, 72 × ConnectX-8 C8180" in racks
     assert "36 replicas, each on 2 GPUs." in quoted("training-and-serving")
 
 
@@ -555,4 +555,4 @@ def test_lines_are_in_the_words_of_a_customer() -> None:
     assert "Compute network: 32 × QM9700, 16 × QM9700" in page
     assert "Fabric compute" not in page
     assert "rack pitch 0.6 m" in page
-    assert "30\N{NO-BREAK SPACE}% with the order, 70\N{NO-BREAK SPACE}% on delivery" in page
+    assert '<span class="measure">30 %</span> with the order, <span class="measure">70 %</span> on delivery' in page

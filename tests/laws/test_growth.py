@@ -25,7 +25,7 @@ from bomgen.cabling.types import Wiring, broken_rules
 from bomgen.output.wiring.columns import list_labels, write_csv
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.workflow.inputs import read_all
-from bomgen.workflow.pipeline import list_cables, work_out_around
+from bomgen.workflow.pipeline import count_moves, list_cables, work_out_around
 from bomgen.workflow.plan_files import PlanFile
 
 PLANS, SHARDS = 80 * DEEPER, 8
@@ -227,11 +227,12 @@ def draw_hall(random: Random) -> dict[str, Any]:
 
 
 def grow_hall(random: Random, plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan with more of something that grows: servers, spare ones, networks, hosts or bandwidth."""
+    """The plan with more of something that grows: servers, spare ones, networks, hosts, bandwidth or ports."""
     cluster, fabrics = dict(plan["cluster"]), dict(plan["fabrics"])
     cluster["servers"] += random.choice((0, 1, 2, 8, cluster["servers"]))
     cluster |= random.choice(({}, {"spare_servers": 2}))
-    fabrics["compute"] = {**fabrics["compute"], "oversubscription": 1}
+    more = random.choice(({}, {}, {"planes": 2}, {"reserved_ports": 4}, {"build_out": "full"}))
+    fabrics["compute"] = {**fabrics["compute"], "oversubscription": 1, **more}
     if "storage" in fabrics:
         fabrics["storage"] = {**fabrics["storage"], "hosts": [{**fabrics["storage"]["hosts"][0], "count": 3}]}
     return {**plan, "cluster": cluster, "fabrics": {**random.choice((NETWORKS, {})), **fabrics}}
@@ -260,8 +261,14 @@ def test_what_is_installed_stays() -> None:
         after = list_cables(report, today=before)
         now = stands(after)
         assert not {name for name, place in stands(before).items() if now.get(name, place) != place}, seed
-        work(rows(before), rows(after))
+        listed = rows(after)
+        work(rows(before), listed)
         check_law(new, report, after)
+        moves = count_moves({"": today}, report)
+        assert moves is not None
+        quoted = [(cable.added + cable.replaced, cable.moved, cable.free + cable.replaced) for cable in moves.cables]
+        in_work = Counter(row["action"] for row in listed)
+        assert [in_work[action] for action in ("add", "move", "remove")] == [*map(sum, zip(*quoted, strict=True))], seed
         planned = list_cables(report)
         read = restore_network(planned, record_network(planned, after, list_labels(after)))
         assert rows(read) == rows(replace(after, changes=None)), "what a lock records of it is all of it"

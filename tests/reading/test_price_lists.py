@@ -92,6 +92,14 @@ def test_a_list_that_is_read_is_a_price_book(name: str) -> None:
     assert READ[name].get("unmatched", []) == [each.part.upper() for each in book.prices if not known.find(each.part)]
 
 
+@pytest.mark.parametrize("head", ["Item,Unit price,Currency", "part,price,currency"])
+def test_names_with_spaces_are_looked_up(head: str) -> None:
+    """In a vendor's list and in a price book; a text around a name is a question."""
+    rows = f"{head}\nDGX H200,310000,USD\nQM 9700,33000,USD\nMQM9700-NS2F fan,9,USD\n"
+    book = read_book(rows.encode(), "sent.csv")
+    assert [price.part for price in book.prices] == ["dgx-h200", "qm9700", "mqm9700-ns2f fan"]
+
+
 @pytest.mark.parametrize("name", ASKED)
 def test_a_list_that_can_be_read_in_two_ways_is_asked_about(name: str) -> None:
     """The question stands at its cell and says what to choose; so does a cell that nobody can read."""

@@ -121,12 +121,29 @@ def test_links_of_two_servers_have_the_rate_that_the_plan_gives() -> None:
     assert bomgen.build({**plan, "cluster": cluster, "fabrics": {"compute": doubled}}).number("cluster.nics") == 64
 
 
-def test_one_server_takes_a_small_switch() -> None:
-    """Below the four servers with which the designs begin, one SN3700 and one SN2201, linked to it."""
-    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "l40s", "servers": 1}}
-    built = bomgen.build({**plan, "fabrics": {"storage": "default", "in_band": "default", "out_of_band": "default"}})
-    switches = [line["part"] for line in built.lines if line["category"] == "switch"]
-    assert switches == ["sn3700", "sn2201"]
+@pytest.mark.parametrize(
+    ("gpu", "servers", "switches", "managers"),
+    [
+        ("l40s", 1, ["sn3700", "sn2201"], 0),
+        ("h100-sxm", 1, ["sn3700", "sn4600c", "sn2201"], 0),
+        ("b200-sxm", 3, ["sn3700", "sn4600c", "sn2201"], 1),
+        ("b200-sxm", 4, ["qm9700", "sn4600c", "sn2201"], 5),
+        ("ascend-910b1", 1, ["huawei-ce8851", "sn2201"], 0),
+        ("metax-c550", 3, ["ruijie-s6990-64qc", "sn2201"], 0),
+        ("mi355x", 3, ["7050dx4-32s", "7010tx-48"], 0),
+    ],
+)
+def test_few_servers_take_small_switches(gpu: str, servers: int, switches: list[str], managers: int) -> None:
+    """Below the four servers with which the designs begin; of the compute leaves' vendor, and with fewer managers."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": gpu, "servers": servers}}
+    built = bomgen.build(
+        {**plan, "fabrics": dict.fromkeys(("compute", "storage", "in_band", "out_of_band"), "default")}
+    )
+    bought = [line["part"] for line in built.lines if line["category"] == "switch" and line["fabric"] != "compute"]
+    assert bought == switches
+    assert sum(line["quantity"] for line in built.lines if line["category"] == "management") == managers
+    hosts = built.data["fabrics"].get("in_band", {}).get("hosts", {})
+    assert hosts.get("management-servers", {"count": 0})["count"] == managers
     assert not [problem for problem in built.warnings if problem.rule == "no-part-known"]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bomgen.core.diagnostics import PlanErrors
+from bomgen.output.writer import render
 from bomgen.results.result import Report, result
 
 Worked = Callable[[dict[str, Any]], Report]
@@ -50,6 +51,26 @@ def test_its_servers_are_billed_and_cabled(worked: Worked) -> None:
     assert lines["compute.management.prefill"] == servers
     assert result(report)["fabrics"]["compute"]["endpoints"] == 8 * (servers + lines["server"])
     assert serving.need.gpus_required.value == serving.need.replicas.value * serving.need.replica.gpus.value
+
+
+@pytest.mark.parametrize(
+    ("language", "servers", "gpus"),
+    [
+        ("en", "Servers for prefill, on the same networks: DGX H100 (4).", "Included in each: 8 × H100 SXM5 80GB"),
+        ("zh", "接入同一网络的 Prefill 服务器：DGX H100（4 件）。", "每台含：H100 SXM5 80GB × 8"),
+    ],
+)
+def test_its_servers_are_quoted_by_what_they_do(language: str, servers: str, gpus: str, worked: Worked) -> None:
+    """Their number, and the GPUs in each."""
+    plan = {
+        "bomgen": 1,
+        "name": "pools",
+        "workload": {"inference": SERVED | {"pools": {"prefill": {"gpu": "h100-sxm"}}}},
+    }
+    plan |= {"cluster": {"gpu": "h200-sxm"}, "fabrics": {"compute": "default"}, "quote": {"language": language}}
+    quote = render(worked(plan), ("quote.md",))["quote.md"].decode("utf-8")
+    assert servers in quote
+    assert gpus in quote
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from bomgen.documents.chapters.contents import document
 from bomgen.plan.types import Degrees, Inference
 from bomgen.results.result import Report, result
 from bomgen.sizing.serving import kv_cache, service
-from bomgen.sizing.serving.replicas import all_replicas, choose, other_replicas, replica
+from bomgen.sizing.serving.replicas import all_replicas, choose, replica
 
 CATALOG = Catalog()
 PLACE = Mark("plan.yaml", 7, 5)
@@ -241,7 +241,7 @@ def test_a_replica_is_as_small_as_will_do() -> None:
     assert (2, 1) == (choice.replica.tensor.value, choice.replica.pipeline.value)
     (reason,) = choice.reasons
     assert (1, 1, 141107412992, "`precision: fp8`") == (*reason[:3], reason.remedy)
-    assert "a shortfall of 68.57 GB; `precision: fp8` would fit" in str(reason)
+    assert "a shortfall of 68.57 GB; `precision: fp8` would fit" in reason.message
     wide = choose(inference(LLAMA_70B | {"parameters": 10**12}), gpu(), given_(8)).replica
     assert (8, 4) == (wide.tensor.value, wide.pipeline.value)
 
@@ -324,14 +324,12 @@ def test_requests_in_flight_need_replicas() -> None:
         assert replicas == service.size_serving(served, gpu(), None, None, None).gpus_required.value
 
 
-def test_other_replicas_hold_the_model() -> None:
-    """Fewest GPUs first, none of those that are too small, and sixteen stages at most."""
-    served = inference(LLAMA_70B)
-    four = replica(served, gpu(), given_(2), given_(2))
-    found = list(other_replicas(served, gpu(), given_(4), four))
+def test_replicas_are_tried_from_small_to_large() -> None:
+    """Fewest GPUs first, those that are too small included, and sixteen stages at most."""
+    found = list(all_replicas(inference(LLAMA_70B), gpu(), given_(4)))
     sizes = [each.gpus.value for each in found]
     assert sizes == sorted(sizes)
-    assert all(each.fits for each in found)
+    assert [each.fits for each in found] == [size > 1 for size in sizes]
     assert 4 * 16 == sizes[-1]
 
 

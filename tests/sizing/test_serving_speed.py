@@ -138,7 +138,7 @@ def test_the_rows_are_predicted() -> None:
     errors, below = [], 0
     for row in rows:
         kind = "moe" if row.work.expert_weights else "dense"
-        known = serving.coefficients(row.model, row.engine, row.gpu, row.precision, kind)
+        known = serving.coefficients(row.model, row.engine, row.gpu, row.fields["precision"], kind)
         terms = line_rate_terms(row.work, row.machine, row.split)._asdict()
         found = {name: known.values.get(COEFFICIENTS.get(name, ""), 1.0) * terms[name] for name in terms}
         prompt = sum(found[name] for name in PROMPT if name not in CHUNKED), sum(found[name] for name in CHUNKED)

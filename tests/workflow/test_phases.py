@@ -90,6 +90,26 @@ def test_spines_are_bought_with_the_phase_that_needs_them_or_ahead(ahead: bool) 
         assert pieces(report.bill.lines) + pieces(phases[-1].bill.left_over) == bought
 
 
+def test_other_parts_are_bought_ahead_and_wait() -> None:
+    """Leaves, racks, storage and a whole fabric are in the first order, and no part is ordered twice."""
+    site = {"rack": {"power": "44 kW", "pdus": 2}}
+    bought = {"site.rack": "rack", "storage": "storage", "fabrics.compute": "cable", "fabrics.compute.leaf": "switch"}
+    for path, category in bought.items():
+        steps = [{"name": str(servers), "cluster": {"servers": servers}} for servers in (16, 24, 40)]
+        steps[0] |= {"ahead": path}
+        steps[2] |= {"storage": {"dataset": "4 PB"}}
+        storage = {"servers": "ddn-ai400x3", "dataset": "400 TB"}
+        report = work_out(file(plan(*steps, site=site, storage=storage, order={"complete": True})))
+        ordered = [
+            sum(line.pieces for line in phase.bill.lines if line.category == category and line.fabric != "storage")
+            for phase in report.phases
+        ]
+        assert ordered[0] > 1, path
+        assert ordered[1:] == ([1, 2] if category == "switch" else [0, 0]), path
+        orders = pieces(line for phase in report.phases for line in phase.bill.lines)
+        assert orders == pieces(report.bill.lines) + pieces(report.phases[-1].bill.left_over), path
+
+
 def test_each_phase_is_a_quote_at_its_date() -> None:
     """Its lines are what is new, charges are those of its order, and ages of prices count from its date."""
     report = work_out(file(two_phases()))
@@ -171,7 +191,15 @@ def test_settings_change_the_last_phase() -> None:
     [
         ([{"name": "a"}, {"name": "a"}], "two phases are called a; give one another name"),
         ([{"name": "a", "date": "2028-01-01"}, {"name": "b", "date": "2027-01-01"}], "order phases by date"),
-        ([{"name": "a", "ahead": ["fabrics.compute.core"]}, {"name": "b"}], "it has fabrics.compute.spine"),
+        (
+            [{"name": "a", "ahead": ["fabrics.compute.core"]}, {"name": "b"}],
+            "it has fabrics.compute.leaf, fabrics.compute.spine",
+        ),
+        ([{"name": "a", "ahead": "storage"}, {"name": "b"}], "the last phase has no storage to buy ahead"),
+        (
+            [{"name": "a", "ahead": "fabrics.in_band", "fabrics": {"in_band": "default"}}, {"name": "b"}],
+            "if the fabric is",
+        ),
         ([{"name": "a", "cluster": {"gpus": 8}}, {"name": "b"}], "gpus and servers both set the size"),
         ([{"name": "a", "fabrics": spines(1)}, {"name": "b", "fabrics": spines(16)}], "phase a: "),
         ([{"name": "a"}, {"name": "b", "cluster": {"server": 7}}], "7 is a number"),

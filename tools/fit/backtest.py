@@ -63,7 +63,9 @@ def page(table: Times) -> Iterator[str]:
     for each in found:
         choices[each.question].append(each)
     several = [options for options in choices.values() if len(options) > 1]
-    reached = np.array([_chosen(options).measured / max(each.measured for each in options) for options in several])
+    chosen = [max(options, key=lambda option: option.predicted) for options in several]
+    best = [max(option.measured for option in options) for options in several]
+    reached = np.array([option.measured / most for option, most in zip(chosen, best, strict=True)])
     yield (
         f"\nOf {len(several)} questions that several measured splits answer, the split with the largest predicted "
         f"capacity is the best one in {(reached == 1).mean():.0%}, and has {reached.mean():.0%} of the best capacity "
@@ -125,7 +127,3 @@ def _at(target: float, tpot: Sequence[float] | Array, rates: Sequence[float] | A
     if not times[0] <= target <= times[-1]:
         return None
     return float(np.exp(np.interp(np.log(target), np.log(times), np.log(rates))))
-
-
-def _chosen(options: Sequence[Capacity]) -> Capacity:
-    return max(options, key=lambda option: option.predicted)

@@ -58,9 +58,9 @@ def page(table: Times, left_out: Sequence[UnusedRow]) -> Iterator[str]:
     yield (
         f"{rows} measured rows give {len(table)} times; {len(left_out)} rows are left out. Errors are absolute and "
         "relative to the measured number: median / 90th percentile. Throughput is tokens/s, computed from TTFT and "
-        "TPOT where both were measured. With single rows left out, what the other rows of the same model, accelerator, "
-        "engine and format deviate corrects the prediction. Batches are static: all requests of a batch start "
-        "together.\n"
+        "TPOT where both were measured. In cross-validation by row, a prediction is corrected by the deviation of the "
+        "other rows of the same model, accelerator, engine and format. Batches are static: all requests of a batch "
+        "start together.\n"
     )
     yield "## By what the fit has not seen\n"
     yield f"| | {' | '.join(KINDS.values())} |\n|---|{'---|' * len(KINDS)}"

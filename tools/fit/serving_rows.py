@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-from training_rows import GBPS, Unusable, UnusedRow
+from training_rows import GBPS, Unusable, UnusedRow, usable_rows
 
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
-from bomgen.sizing.prediction.coefficients import SERVING_FACTS, generation, load, numbered_rows
+from bomgen.sizing.prediction.coefficients import SERVING_FACTS, generation, load
 from bomgen.sizing.prediction.serving_terms import (
     ReplicaSplit,
     ServedWork,
@@ -58,7 +58,6 @@ class MeasuredServing(NamedTuple):
     engine: str
     version: str
     generation: str
-    precision: str
     model: str
     gpu: str
     group: str
@@ -88,13 +87,7 @@ def years_before_newest(day: str) -> float:
 
 def read() -> tuple[list[MeasuredServing], list[UnusedRow]]:
     """Return all usable rows, and those left out."""
-    rows, left_out = [], []
-    for number, fields in numbered_rows(ROWS):
-        try:
-            rows.append(_row(number, fields))
-        except Unusable as reason:
-            left_out.append(UnusedRow(number, fields, str(reason)))
-    return rows, left_out
+    return usable_rows(ROWS, _row)
 
 
 def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
@@ -115,7 +108,7 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         split = split._replace(in_flight=split.in_flight * queued)
     formats = fields["model"], fields["precision"], fields["kv_precision"] or SIXTEEN_BITS
     work = _known_work(*formats, _length(fields, "prompt"), _length(fields, "output"), split.width)
-    precision, output = fields["precision"], float(_length(fields, "output"))
+    output = float(_length(fields, "output"))
     throughput, whole = fields["tokens_per_second_per_gpu"], fields["disaggregated"] == ""
     measured = "computed" not in fields["throughput_counts"] and "prompt as well" not in fields["throughput_counts"]
     gpus = split.width * split.ranks * split.pipeline
@@ -132,7 +125,6 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         engine=fields["engine"],
         version=f"{fields['engine']} {fields['engine_version']} {fields['source'].partition('-')[0]}",
         generation=born,
-        precision=precision,
         model=fields["model"],
         gpu=fields["gpu"],
         group=" ".join(fields[key] for key in ("model", "gpu", "engine", "precision")),

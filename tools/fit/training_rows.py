@@ -6,8 +6,8 @@ behaviour of the software, and settings that a publisher prints elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from bomgen.catalog import models, part_records
 from bomgen.catalog.files import Catalog
@@ -19,6 +19,7 @@ from bomgen.sizing.prediction.coefficients import (
     FACTS,
     OVERLAPPED,
     PLAIN,
+    ROWS,
     SENT_ONCE,
     adapts,
     family,
@@ -84,17 +85,27 @@ class UnusedRow(NamedTuple):
     reason: str
 
 
+Described = TypeVar("Described")
+
+
 class Unusable(Exception):
     """A row that the terms cannot describe; the text says why."""
 
 
 def read(catalog: Catalog) -> tuple[list[MeasuredStep], list[UnusedRow]]:
     """Return all usable rows, and those left out."""
-    rows, left_out = [], []
     work_by_shape: dict[tuple[str, ...], Work[float]] = {}
-    for number, fields in numbered_rows():
+    return usable_rows(ROWS, lambda number, fields: _row(catalog, number, fields, work_by_shape))
+
+
+def usable_rows(
+    file: str, describe: Callable[[int, Mapping[str, str]], Described]
+) -> tuple[list[Described], list[UnusedRow]]:
+    """Return the rows of a file as `describe` returns them, and those for which it raises Unusable."""
+    rows, left_out = [], []
+    for number, fields in numbered_rows(file):
         try:
-            rows.append(_row(catalog, number, fields, work_by_shape))
+            rows.append(describe(number, fields))
         except Unusable as reason:
             left_out.append(UnusedRow(number, fields, str(reason)))
     return rows, left_out

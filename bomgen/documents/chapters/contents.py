@@ -287,15 +287,16 @@ def count_categories(writer: Writer, pieces: Iterable[tuple[str, int | Fraction]
 
 
 def _bound(writer: Writer) -> Iterator[str]:
-    if groups := writer.report.plan.groups:
-        names = (
+    for key, sized in (("sentence-groups", False), ("sentence-prefill-servers", True)):
+        names = [
             writer.word(
                 "quote-required-part", name=server.identity.name, count=writer.language.number(group.servers.value)
             )
-            for group in groups
-            if (server := group.cluster.server)
-        )
-        yield writer.word("sentence-groups", groups=writer.word("list-comma").join(names))
+            for group in writer.report.plan.groups
+            if group.sized is sized and (server := group.cluster.server)
+        ]
+        if names:
+            yield writer.word(key, groups=writer.word("list-comma").join(names))
     if why := writer.report.plan.cluster.why_largest:
         yield writer.language.message(why)
 

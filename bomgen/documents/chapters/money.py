@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
@@ -10,7 +11,6 @@ from fractions import Fraction
 from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section, Table, row_of
 from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
-from bomgen.design.assembly import boxes_of
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.documents.tables import TOTAL, Writer, columns_of, line_amount, make_table
 from bomgen.plan.commercial_terms import Party, QuotePlan
@@ -459,8 +459,8 @@ def phases(writer: Writer) -> Section | None:
             row_of(name, _moved(ahead), _total(ahead), _moved(later), _total(later))
             for name, ahead, later in zip(names, *ways, strict=True)
         )
-        tiers = word("list-comma").join(dict.fromkeys(_early_tiers(writer, early, late)))
-        tables.append(make_table("ahead", writer.language, both, word("phases-ahead-lead", tiers=tiers)))
+        parts = word("list-semicolon").join(dict.fromkeys(_early_parts(writer, early, late)))
+        tables.append(make_table("ahead", writer.language, both, word("phases-ahead-lead", parts=parts)))
     return Section("phases", word("section-phases"), (word("phases-lead"),), tuple(tables))
 
 
@@ -479,12 +479,13 @@ def _total(reports: Sequence[Report]) -> Cell:
     return Cell(amount, totals[0].currency, least=not all(total.complete for total in totals))
 
 
-def _early_tiers(writer: Writer, early: Sequence[Report], late: Sequence[Report]) -> Iterator[str]:
-    """Yield the switches that one way buys in a phase before they are needed."""
+def _early_parts(writer: Writer, early: Sequence[Report], late: Sequence[Report]) -> Iterator[str]:
+    """Yield the parts that one way buys in a phase before they are needed, with their numbers."""
     for ahead, later in zip(early, late, strict=True):
-        tiers = {(built.plan.name, tier.name): tier for built in later.design.fabrics for tier in built.fabric.tiers}
-        for built in ahead.design.fabrics:
-            for tier in built.fabric.tiers:
-                less = tiers.pop((built.plan.name, tier.name), None)
-                if less and (more := int(boxes_of(tier).value) - int(boxes_of(less).value)) > 0:
-                    yield writer.joined(writer.fabric_name(built.plan.name), writer.describe_tier(tier, more))
+        pieces = Counter[str]()
+        for sign, report in ((1, ahead), (-1, later)):
+            for line in report.bill.lines:
+                pieces[writer.language.message(line.description)] += 0 if line.charge else sign * line.pieces
+        for part, count in pieces.items():
+            if count > 0:
+                yield writer.word("quote-headline-pieces", count=writer.language.integer(count), name=part)

@@ -68,7 +68,7 @@ def _document(
     """Return the quote for a workbook, or as it is printed: with one line for a part number and price."""
     order_list = _order_list(quote, language)
     # On paper the drawings come last, so that no page has a few terms alone.
-    end = (_site(quote, language, networks, {} if quote.expansion else floors), _terms(quote, language))
+    end = (_site(quote, language, networks, {} if quote.expansion else floors), _terms(quote, language, printed))
     sections = (
         _offer(quote, language),
         _bill(quote, language, order_list.tables[1:] if order_list and printed else (), printed),
@@ -392,9 +392,11 @@ def _bill(quote: CustomerQuote, language: Language, required: tuple[Table, ...],
         columns += columns_of("inclusive", language)
         added = (_price_cells(line, currency) for line in including_tax(lines, quote.totals))
         rows = tuple(replace(row, cells=(*row.cells, *cells)) for row, cells in zip(rows, added, strict=True))
-    lead = word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")
+    said = [word("quote-bill-lead-inclusive" if quote.inclusive else "quote-bill-lead")]
     if printed:
-        lead = word("list-sentences").join((lead, word("quote-bill-pieces")))
+        said = [*said, word("quote-bill-product")] if quote.totals.priced_lines else []
+        said.append(word("quote-bill-pieces"))
+    lead = word("list-sentences").join(said)
     table = make_table("quote-bill", language, rows, lead, id="bill", columns=columns)
     return Section("bill", table.title, tables=(table, *required))
 
@@ -517,7 +519,7 @@ def _site(quote: CustomerQuote, language: Language, networks: Drawings, floors: 
     return Section("racks-and-network", title, text=text, tables=tables, drawings=tuple(drawings))
 
 
-def _terms(quote: CustomerQuote, language: Language) -> Section:
+def _terms(quote: CustomerQuote, language: Language, printed: bool) -> Section:
     word, totals = language.word, quote.totals
     text = []
     if quote.lead_time and PROMISED not in quote.delivery:
@@ -528,11 +530,11 @@ def _terms(quote: CustomerQuote, language: Language) -> Section:
     ]
     if not quote.terms and not quote.delivery:
         text.append(word("quote-delivery"))
-    unit = language.money(minor_unit(totals.currency), totals.currency)
-    text.append(word("terms-rounding", unit=unit))
-    if quote.inclusive:
-        text.append(word("terms-inclusive", unit=unit))
-    text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
+    if totals.priced_lines or not printed:
+        unit = language.money(minor_unit(totals.currency), totals.currency)
+        text.append(word("terms-rounding", unit=unit))
+        text += [word("terms-inclusive", unit=unit)] if quote.inclusive else []
+        text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.indicative:
         text.append(word("quote-indicative-text"))
     if quote.status:

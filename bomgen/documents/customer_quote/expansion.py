@@ -62,13 +62,13 @@ def _changes(writer: Writer, growth: Growth) -> Section:
     for cable in cables:
         cluster, _, fabric = cable.fabric.rpartition(".")
         name = writer.joined(*filter(None, (cluster, writer.fabric_name(fabric))))
-        counts = (cable.old, cable.stay, cable.moved, cable.free, cable.added)
-        rows.append(row_of(name, name_links(writer, cable.kind), *counts))
+        stay, free, added = cable.stay - cable.replaced, cable.free + cable.replaced, cable.added + cable.replaced
+        rows.append(row_of(name, name_links(writer, cable.kind), cable.old, stay, cable.moved, free, added))
     if rows:
         tables.append(make_table("moves", writer.language, rows, word("expansion-moves-lead")))
     if moves is None:
         text.append(word("expansion-moves-unknown"))
-    elif not any(cable.moved or cable.free for cable in cables):
+    elif not growth.moved_cables:
         text.append(word("expansion-no-moves"))
     moved = sum(moves.elsewhere.values()) if moves and writer.report.design.routed else 0
     if moved:

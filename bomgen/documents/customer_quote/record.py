@@ -42,7 +42,7 @@ from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
 from bomgen.plan.commercial_terms import ORDER
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import OpenItem
-from bomgen.pricing.bill_line import CATEGORIES, Line
+from bomgen.pricing.bill_line import CATEGORIES, HOST, Line
 from bomgen.pricing.quote import Indications, QuoteLine
 from bomgen.results.result import Report
 from bomgen.site.rack_loads import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
@@ -364,11 +364,15 @@ def _details(writer: Writer, line: Line) -> Iterator[str]:
     word, number = writer.word, writer.language.number
     if line.identity and line.identity.facts:
         yield writer.join_facts(line.identity)
-    cluster = _report_of(writer, line).plan.cluster
+    plan = _report_of(writer, line).plan
+    of_groups = (group.cluster for group in plan.groups if line.role == HOST)
+    cluster = next((own for own in of_groups if own.server and own.server.identity == line.identity), plan.cluster)
     server = cluster.server
     if line.category == MANAGEMENT and server and server.base_command_manager and not line.required_by:
         yield word("quote-management", server=writer.language.message(server.identity.name))
-    if line.category != SERVER or server is None or line.identity is None or line.role != COMPUTE:
+    if line.category != SERVER or server is None or line.identity is None:
+        return
+    if line.role != COMPUTE and cluster is plan.cluster:
         return
     for key, texts in server.configuration.items():
         yield word(f"quote-server-{key}", text=word("list-comma").join(texts))

@@ -34,9 +34,9 @@ _ROW_PITCH = 126
 _GAP = 10
 """Minimum gap between two labels."""
 _WIDEST_BOX = 56
-_SLOT = 45
+_SLOT = 33
 """Minimum width of a box, with its spacing."""
-_MOST_SLOTS = 8
+_MOST_SLOTS = 16
 _MORE_FRAMES = 64
 _NAME_SIZE = 13
 _WORD_SIZE = 12

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bomgen.core.language import HEAT, Language
-from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words
+from bomgen.core.language import Language
+from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words, text_width
 from bomgen.plan.types import FREE_RACK, RACK_KINDS, Site
 from bomgen.results.elevations import TRAY, Elevation, Elevations, RackBlock, Slot, named_text, pdu_words, spans_text
 
@@ -186,9 +186,8 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
     if sums.units_used:
         used = language.integer(int(sums.units_used.value))
         yield word("ui-units-used", used=used, units=language.value(group.units, "U"))
-    if sums.power_w and sums.heat:
-        power, heat = language.shown(sums.power_w), language.value(round(sums.heat.value), HEAT)
-        yield least("power_w", word("ui-rack-power", power=power, heat=heat))
+    if sums.power_w:
+        yield least("power_w", language.shown(sums.power_w))
     if sums.weight_kg:
         yield least("weight_kg", language.value(sums.weight_kg.value, "kg"))
     if group.pdus:
@@ -208,8 +207,6 @@ _TALLEST_FLOOR = 860
 """Maximum height of all rows, so that the drawing fits a page."""
 _USUAL_FLOOR = 400
 """Height of all rows at the largest scale, so that a plan of few rows takes less than half a page."""
-_UPRIGHT = 24
-"""Rack width below which numbers are rotated."""
 _MORE = 34
 """Space for the number of omitted racks of a row."""
 _HEAD = 10
@@ -324,10 +321,10 @@ def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Sc
         tone=_TONES[kind],
         corner=0,
     )
-    upright = scale.rack < _UPRIGHT
-    room = scale.depth if upright else scale.rack
+    turned = text_width(f"{number}", _SIZE) > scale.rack - 2
+    room = scale.depth if turned else scale.rack
     size = min(_SIZE, scale.rack - 2)
-    canvas.words("number", x + scale.rack / 2, y + scale.depth / 2, f"{number}", room, turned=upright, largest=size)
+    canvas.words("number", x + scale.rack / 2, y + scale.depth / 2, f"{number}", room, turned=turned, largest=size)
 
 
 def _more_rows(

@@ -164,7 +164,7 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
         axis.delete = False
         axis.txPr = _letters()
         axis.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=LINE))
-    rows = _ROWS_OF_CHART + len(amounts) + len(amounts) // 2
+    rows = _ROWS_OF_CHART + len(amounts)
     chart.width = int(sum(sheet.widths) * _CENTIMETRES_A_DIGIT)
     chart.height = int(rows * _ROW_HEIGHT * _CENTIMETRES_A_POINT)
     sheet.page.add_chart(chart, f"A{sheet.row}")

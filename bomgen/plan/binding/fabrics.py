@@ -104,7 +104,8 @@ def fabric(
     like = leaf if role == STORAGE and leaf and _serves_storage(leaf, server) else None
 
     def read(form: PlanSection) -> FabricPlan:
-        plan = _read_fabric(form, fabrics, name, role, mark, shared, None if form.has(UP_TO) else like, usual)
+        switch = _small_switch(fabrics.catalog, like) if like and form.has(UP_TO) else like
+        plan = _read_fabric(form, fabrics, name, role, mark, shared, switch, usual)
         if not form.has(OTHERWISE):
             return plan
         alternative = form.below(OTHERWISE)._replace(declared=section.declared)
@@ -465,6 +466,13 @@ def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
     rate = server.storage.gbps if server and server.storage else None
     fits = rate is None or any(carries_rate(group, rate) for group in leaf.groups)
     return leaf.protocol == ETHERNET and leaf.identity.vendor != NVIDIA and leaf.chassis is None and fits
+
+
+def _small_switch(catalog: Catalog, leaf: parts.Switch) -> parts.Switch:
+    """Return the switch for storage of a few servers from the vendor of the compute leaves, or these themselves."""
+    by_vendor = catalog.find("assumption", "fabric-small-switches").value("value")
+    id = by_vendor.get(leaf.identity.vendor)
+    return part_records.switch(catalog.find("switch", id)) if id else leaf
 
 
 def _default_fabric(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from bomgen.catalog.parts import Gpu
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.messages import Message, message
-from bomgen.core.provenance import Cited, Figure, Reference, formula, product, require, trace
+from bomgen.core.provenance import Cited, Figure, Reference, formula, product, quotient, require, trace
 from bomgen.fabric.clos.shape import divisors
 from bomgen.plan.types import OwnStep, Training
 from bomgen.sizing.model_work import Adapters, work_of_model, work_with_adapters
@@ -329,12 +329,8 @@ def predict_steps(work: Work[float], machine: Machine[float], split: Split[Any],
 # formulas ------------------------------------------------------------------------------------------------------------
 
 
-@formula("sequences")
-def sequences_of_step(batch_tokens: int, sequence: float) -> float:
-    """Sequences per step."""
-    return batch_tokens / sequence
-
-
+sequences_of_step = quotient("sequences_of_step", "sequences", "batch_tokens", "sequence")
+"""Sequences per step."""
 gpus_of_experts = product("gpus_of_experts", "GPUs", "expert", "tensor")
 """GPUs over which the experts of a layer are distributed; tensor parallelism splits each expert."""
 gpus_of_run = product("gpus_of_run", "GPUs", "tensor", "pipeline", "context", "data")

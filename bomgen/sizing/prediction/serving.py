@@ -37,6 +37,7 @@ from bomgen.sizing.prediction.serving_terms import (
     ServedWork,
     ServingMachine,
     ServingTerms,
+    Times,
     doublings,
     inverse_efficiency,
     least_times,
@@ -101,24 +102,6 @@ def _width(width: float, unmeasured: bool) -> float:
     return max(width, log(UNMEASURED_FACTOR)) if unmeasured else width
 
 
-class TimesAtLoad(NamedTuple):
-    """The times of a replica at a load [s]."""
-
-    step: float
-    decode: float
-    """Time per output token without prompts of others."""
-    prompt: float
-    """Processing of a prompt alone."""
-    shared: float
-    """Processing of a prompt among others."""
-    tpot: float
-    """Time per output token of a fixed number of requests in flight."""
-    undisturbed: float
-    """Time to the first token without prompts of others."""
-    ttft: float
-    """That of a fixed number of requests in flight."""
-
-
 class ReplicaSpeed(NamedTuple):
     """What the speed of a replica follows from, besides its load."""
 
@@ -162,7 +145,7 @@ class ReplicaSpeed(NamedTuple):
         """The load, besides its prompts and the requests in flight."""
         return Load(self.output_tokens, float(self.mixed), steps_of_token(*self.drafted, self.plain[0].layers))
 
-    def times(self, in_flight: float) -> TimesAtLoad:
+    def times(self, in_flight: float) -> Times[float]:
         """Return the times at a load."""
         terms, load, values = self.at_line_rate(in_flight), self.load, self.coefficients.values
         seconds = {
@@ -174,16 +157,12 @@ class ReplicaSpeed(NamedTuple):
         parts = Parts(step, prompt, chunked, self.constant, values[SHARE])
         times = times_of_load(parts, self.plain[0], self.split(in_flight), load)
         least, corrections = least_times(terms, load), self.coefficients.corrections
-        decode, tpot, undisturbed, ttft = (
-            corrected_time.plain(time, corrections[kind], floor)
-            for kind, time, floor in (
-                (TPOT, step * load.drafting, least.tpot),
-                (TPOT, times.tpot, least.tpot),
-                (TTFT, times.undisturbed, least.ttft),
-                (TTFT, times.ttft, least.ttft),
-            )
-        )
-        return TimesAtLoad(step, decode, times.prompt, times.shared, tpot, undisturbed, ttft)
+        corrected = {
+            name: corrected_time.plain(getattr(times, name), corrections[kind], getattr(least, kind))
+            for kind, names in ((TPOT, ("decode", "tpot")), (TTFT, ("undisturbed", "ttft")))
+            for name in names
+        }
+        return times._replace(**corrected)
 
     @property
     def evidence(self) -> tuple[Figure, Figure]:

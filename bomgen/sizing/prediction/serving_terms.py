@@ -37,7 +37,7 @@ from bomgen.sizing.model_work import (
 from bomgen.sizing.prediction.terms import BYTES, LINK_HOP_S, NETWORK_HOP_S, Number, ring_bandwidth
 from bomgen.sizing.servers import peak_flops
 from bomgen.sizing.serving import kv_cache
-from bomgen.sizing.serving.gpu_memory import adapter_bytes_of_gpu, adapter_parameters, bytes_of_rest
+from bomgen.sizing.serving.gpu_memory import KEY_VALUES, adapter_bytes_of_gpu, adapter_parameters, bytes_of_rest
 from bomgen.sizing.serving.kv_cache import VALUE_BYTES
 
 CHUNK = 8192
@@ -309,13 +309,17 @@ class Load(NamedTuple, Generic[Number]):
 
 
 class Times(NamedTuple, Generic[Number]):
-    """The times of a replica at a load [s]."""
+    """The times of a replica with a fixed number of requests in flight [s]."""
 
+    step: Number
+    decode: Number
+    """Time per output token without prompts of others."""
     prompt: Number
     """Processing of a prompt alone."""
     shared: Number
     """Processing of a prompt among others, which share its chunks."""
     tpot: Number
+    """Time per output token."""
     undisturbed: Number
     """Time to the first token without prompts of others."""
     ttft: Number
@@ -341,6 +345,8 @@ def times_of_load(parts: Parts[Any], work: ServedWork[Any], split: ReplicaSplit[
     )
     batch = p.prompt * together + p.chunked * greatest(1.0, together * chunks) / greatest(1.0, chunks)
     return Times(
+        step=p.step,
+        decode=step("decode", "s", p.step * n.drafting, "Time per output token without prompts of others."),
         prompt=alone,
         shared=shared,
         tpot=step(
@@ -395,7 +401,6 @@ FORMAT_FAMILIES = {
 """Family of a format of weights in the measurements."""
 DOWN_PROJECTIONS = ("q_a_proj", "kv_a_proj_with_mqa")
 """Matrices of latent attention that each GPU of a tensor group holds a copy of."""
-KV_PROJECTIONS = ("k_proj", "v_proj")
 
 
 def peak_of_format(gpu: Gpu, precision: str) -> Figure | None:
@@ -507,7 +512,7 @@ def _repeated(model: Model, shared: Iterable[Matrix], width: Figure) -> Figure:
         copied += [
             weights_of_repeated_heads(matrix.inputs, matrix.outputs, matrix.active, kv_heads, width)
             for matrix in shared
-            if matrix.name in KV_PROJECTIONS
+            if matrix.name in KEY_VALUES
         ]
     return add_figures(copied)
 

@@ -1,41 +1,13 @@
 """Memory of a GPU of a served model: its weights, and what the serving program leaves for them and the KV cache.
 
-The size of the published files is used where it is known. Otherwise each part of the model has a number format:
-embedding and output head stay in 16 bits, routed experts have the served format with its scales. Attention, layers with
-a state, dense layers, shared experts and the output head have the formats of the published checkpoint where its record
-gives them (`checkpoint_formats`), and its group of values that share a scale. Otherwise they have the served format
-too, except in 4-bit mixtures of experts, whose published checkpoints (gpt-oss, Kimi K2, NVIDIA's NVFP4 models) keep
-them in 16 bits, or in 8 where the model was published in FP8 (DeepSeek). AWQ and GPTQ quantise them as well. Where the
-size of the files is known, the parts are scaled to it.
+The size of the published files is used where it is known, without modules for multi-token prediction unless tokens are
+drafted. Otherwise each part of the model has a number format, that of the published checkpoint where its record gives
+it (`checkpoint_formats`). With tensor parallelism every GPU holds a part of each matrix, whole KV heads, and all of the
+matrices that are not split; with attention by requests, all weights but the routed experts.
 
-A vision tower is in 16 bits beside these parts, and in the published files.
-
-Modules for multi-token prediction are part of the published files of many models, and are loaded only for speculative
-decoding. Without them the size of the files is reduced by the modules: a layer each, in DeepSeek-V3 with copies of
-embedding and head.
-
-With tensor parallelism every GPU holds a part of each matrix; whole KV heads, so that GPUs beyond their number repeat
-keys and values; and all of the matrices that are not split: those to the latent vectors of MLA, indexers and routers.
-With attention by requests every GPU holds all weights but the routed experts. Experts that are spread over GPUs are
-whole: a GPU has ceil(experts / GPUs) slots, and slots beyond the experts hold copies of the busiest.
-
-Measured differences are in `data/measured/serving-memory.csv`, and `tests/reference/test_serving_memory.py` holds them.
-
-CUDA sees more bytes than the GB of a data sheet, which are mostly GiB, and less than those GiB: error correction and
-driver keep 1 to 2 %. The catalogue has the number for common GPUs, others are assumed to have the usual share.
-
-The programs set their memory aside differently. `memory_share` is
-
-- vLLM's gpu_memory_utilization: the share of the GPU for weights, KV cache and the reserve,
-- SGLang's mem_fraction_static: the share of the memory left by the libraries for weights and KV cache; activations and
-  graphs use the other share,
-- TensorRT-LLM's free_gpu_memory_fraction: the share of the memory left by libraries and weights for the KV cache.
-
-The reserve of vLLM is what it measures at its start with a step of the most tokens: libraries and graphs, buffers of
-NCCL where a replica has several GPUs, the larger of activations and logits, and copies of the tokens for every expert
-that they activate. Its sizes were set on the start-up logs of `data/measured/serving-memory.csv`.
-Outputs of a vision tower are kept for the longest video that the context holds, and windows and unfinished entries of
-compressed attention for all tokens of a step.
+CUDA sees more bytes than the GB of a data sheet, which are mostly GiB, and less than those GiB. What the programs
+reserve was set on the start-up logs of `data/measured/serving-memory.csv`. `docs/serving.md` describes both, and says
+how far they are off.
 """
 
 from __future__ import annotations
@@ -68,7 +40,7 @@ from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Reference, assume, formula, maximum, product, quotient, sum_of
 from bomgen.core.units import GIBI
 from bomgen.plan.types import DATA, Inference, ServedAdapters
-from bomgen.sizing.serving.kv_cache import BY_REQUESTS, VALUE_BYTES, cache
+from bomgen.sizing.serving.kv_cache import VALUE_BYTES, cache
 from bomgen.sizing.training.states import LEFT_ALONE, adapter, expert_parameters
 
 _VLLM_LAYERS = "vLLM, model_executor/layers/linear.py: QKVParallelLinear and ReplicatedLinear"
@@ -137,14 +109,10 @@ def weights_of_model(inference: Inference) -> Figure:
 def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figure:
     """Return the weights on a GPU of the fullest stage [bytes]; `stages` are counted as full as that one."""
     parts, formats = _parts(inference.model), formats_of_parts(inference)
-    if by_requests(inference):
-        repeated = _sum((parts.rest, parts.unsplit, *(projection.parameters for projection in parts.key_values)))
-        held = bytes_repeated(parts.embeddings, formats.embeddings, repeated, formats.rest)
-    else:
-        rest = parts.rest, parts.unsplit, formats.rest
-        held = bytes_split(parts.embeddings, formats.embeddings, *rest, tensor)
-        for projection in parts.key_values:
-            held = add_key_values(held, projection.parameters, formats.rest, projection.heads, tensor)
+    rest, width = (parts.rest, parts.unsplit, formats.rest), WHOLE if by_requests(inference) else tensor
+    held = bytes_split(parts.embeddings, formats.embeddings, *rest, width)
+    for projection in parts.key_values:
+        held = add_key_values(held, projection.parameters, formats.rest, projection.heads, width)
     if parts.routed.value:
         spread, experts = expert_gpus(inference, tensor), inference.model.shape.get("experts")
         if spread is None or experts is None:
@@ -152,10 +120,7 @@ def weights_of_gpu(inference: Inference, tensor: Figure, stages: Figure) -> Figu
         else:
             held = add_spread_experts(held, parts.routed, formats.routed, experts, spread, tensor)
     if vision := inference.model.vision_parameters:
-        value = VALUE_BYTES[SIXTEEN_BITS]
-        held = (
-            add_vision(held, vision, value) if by_requests(inference) else add_split_vision(held, vision, value, tensor)
-        )
+        held = add_split_vision(held, vision, VALUE_BYTES[SIXTEEN_BITS], width)
     files = _of_files(inference, parts)
     if files is None:
         weights = weights_of_stage(held, stages)
@@ -400,12 +365,6 @@ def bytes_split(
 def add_key_values(held: Fraction, key_values: int, value_bytes: Fraction, kv_heads: int, tensor: int) -> Fraction:
     """Weights of all stages on a GPU, plus projections to whole KV heads, repeated over more GPUs than heads."""
     return held + Fraction(key_values) * value_bytes * ceil(Fraction(kv_heads, tensor)) / kv_heads
-
-
-@formula("bytes", BY_REQUESTS)
-def bytes_repeated(embeddings: int, embedding_bytes: Fraction, repeated: Fraction, value_bytes: Fraction) -> Fraction:
-    """Weights of all stages that each GPU with its own requests holds whole: all but the routed experts."""
-    return embeddings * Fraction(embedding_bytes) + repeated * value_bytes
 
 
 @formula("bytes", _VLLM_LAYERS)

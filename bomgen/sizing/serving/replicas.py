@@ -1,14 +1,8 @@
 """Replicas of a served model: the one that the plan specifies, or those that hold the model.
 
-Tensor parallelism goes up to the GPUs of a server, pipeline stages span servers. Layers with a window or a state are
-assumed to be spread evenly over the stages, as in published models, which alternate.
-
-A replica found by the program holds the weights and one request, and of all such replicas needs the fewest GPUs in
-total: a replica that barely holds the model holds few requests at a time, and may take ten times the GPUs. Tensor
-parallelism is tried in degrees that divide heads and server, then stages of the largest of them. Larger replicas are
-tried until one alone has as many GPUs as the best found, or sixteen stages. Latency of an answer is not a criterion. KV
-heads fewer than tensor-parallel GPUs, and the latent of MLA, are held by several GPUs, as in vLLM. A GPU's memory is
-that which CUDA sees, less the reserve of the serving program.
+Tensor parallelism is tried in degrees that divide heads and server, then pipeline stages of the largest of them, and
+for mixtures of experts attention by requests. Layers with a window or a state are assumed to be spread evenly over the
+stages, as in published models, which alternate.
 """
 
 from __future__ import annotations
@@ -103,9 +97,6 @@ class Shortage(NamedTuple):
         split = message("split-of", tensor=self.tensor, pipeline=self.pipeline)
         return message("split-does-not-fit", split=split, shortage=shortage)
 
-    def __str__(self) -> str:
-        return self.message
-
 
 class Replica(NamedTuple):
     """GPUs that hold the model once."""
@@ -178,14 +169,6 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Re
     mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
     shortage = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
     raise error_at(mark, shortage, "infeasible", PATH)
-
-
-def other_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None, than: Replica) -> Iterator[Replica]:
-    """Yield replicas other than `than` that hold the model, fewest GPUs first; none if the plan sets the replica."""
-    if inference.degrees is None:
-        for candidate in all_replicas(inference, gpu, gpus_per_server):
-            if candidate.fits is not False and candidate.degrees != than.degrees:
-                yield candidate
 
 
 def all_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:

@@ -1,13 +1,8 @@
 """Serving a model: replicas and GPUs for a load, and the speed, latency and memory of a cluster at it.
 
 The load is the number of requests in flight (`concurrency`), or follows from the requests per minute: by Little's law
-as many are in flight as arrive while an answer is generated. Without either, a replica takes as many as its memory and
-the targets allow. Of all splits of the model over GPUs, within a server and past it, by tensor parallelism and with
-attention by requests, the one is chosen that needs the fewest GPUs for the load; of these the smallest replica.
-
-With disaggregated prefill some replicas only prefill and all others decode: the KV cache of every prompt passes between
-them, and is compared with the network of a GPU. A measured throughput takes the place of the prediction; above the
-arithmetic and the memory bandwidth of the data sheet there is a warning.
+as many are in flight as arrive while an answer is generated. Of all splits of the model over GPUs the one is chosen
+with the fewest GPUs to buy for the load. `docs/serving.md` describes how.
 """
 
 from __future__ import annotations
@@ -305,9 +300,11 @@ def size_serving(
     smallest = min(candidates, key=lambda candidate: candidate.rank, default=None)
     if choice.replica.gpus.value <= within and inference.capacity_errors:
         counted = inference.capacity_errors.over_servers
-    for replica in splits.other_replicas(inference, gpu, gpus_per_server, choice.replica):
+    for replica in splits.all_replicas(inference, gpu, gpus_per_server):
         if replica.gpus.value > min(at_most or inf, *(candidate.to_buy for candidate in candidates), inf):
             break
+        if replica.fits is False or replica.degrees == choice.replica.degrees:
+            continue
         candidates += _candidates(unmeasured, replica, counted if replica.gpus.value > within else None)
     if candidates and inference.measured:
         best = min(candidates, key=lambda candidate: candidate.rank)
@@ -738,10 +735,8 @@ def _target_cautions(
         yield Caution(asked, text, "target-missed", "workload.requests_per_minute")
 
 
-@formula("requests/min")
-def requests_at_peak(requests_asked: Fraction, peak: Fraction) -> Fraction:
-    """Requests of the busiest minute."""
-    return Fraction(requests_asked) * peak
+requests_at_peak = product("requests_at_peak", "requests/min", "requests_asked", "peak")
+"""Requests of the busiest minute."""
 
 
 @formula("tokens/s")

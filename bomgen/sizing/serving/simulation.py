@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import require
 from bomgen.plan.types import Inference
-from bomgen.sizing.prediction.serving import ReplicaSpeed, TimesAtLoad
+from bomgen.sizing.prediction.serving import ReplicaSpeed
+from bomgen.sizing.prediction.serving_terms import Times
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, Demand
 from bomgen.sizing.serving.service import Need
 
@@ -120,14 +121,14 @@ class _Replica:
         self.tokens = self.debt = self.now = 0.0
         """Tokens generated per request, decode time owed to prompts [s], and the time of both."""
         self.version = 0
-        self.by_count: dict[int, TimesAtLoad] = {}
+        self.by_count: dict[int, Times[float]] = {}
 
     @property
     def load(self) -> int:
         """Requests on the replica."""
         return len(self.waiting) + len(self.generating) + (self.prompt is not None)
 
-    def times(self) -> TimesAtLoad:
+    def times(self) -> Times[float]:
         """Return the times at the present load."""
         count = max(1, len(self.generating))
         if count not in self.by_count:
