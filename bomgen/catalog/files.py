@@ -670,7 +670,7 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
         base = str(source.data[EXTENDS])
         if base not in _list_built_in(folder("data") / kind):
             text = f"no built-in {kind} {quote(base, MAX_QUOTED)}; `bomgen catalog {kind}` lists them"
-            raise PlanErrors([Problem(source.mark((EXTENDS,)), "error", text, "unknown-part")])
+            raise error_at(source.mark((EXTENDS,)), text, "unknown-part")
         source = source._replace(data=with_base(kind, source.data))
     whole = source = with_canonical_words(source, schema.document(name))
     if changed:
