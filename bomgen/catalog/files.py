@@ -129,7 +129,7 @@ class UnknownPart(LookupError):
         """Ids of the parts that share the name."""
 
     def __str__(self) -> str:
-        return f"no {self.kind} {quote(self.name, MAX_QUOTED)}; {self.find_hint()}"
+        return message("unknown-part", kind=self.kind, id=quote(self.name, MAX_QUOTED), remedy=self.find_hint())
 
 
 class Record(NamedTuple):
@@ -574,7 +574,7 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
     if kind == MODEL:
         wanted, names = untuned(wanted), {id: {id} for ids in names.values() for id in ids}
     if close := nearest(wanted, names):
-        return f"did you mean '{sorted(names[close[0]])[0]}'?"
+        return message("did-you-mean", id=min(names[close[0]]))
     if kind == MODEL:
         return (
             "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint"

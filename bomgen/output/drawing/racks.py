@@ -97,7 +97,9 @@ class _Front:
                 continue
             product = self.language.message(slot.identity.name) if slot.identity else ""
             for number, named in enumerate(slot.boxes):
-                self._box(slot.unit + number * slot.height_u, slot.height_u, named_text(named), product)
+                self._box(
+                    slot.unit + number * slot.height_u, slot.height_u, named_text(named), product, device=named[0]
+                )
         for pdu in group.pdus:
             if pdu.unit is not None:
                 self._box(pdu.unit, pdu.height_u, pdu_words(self.language, pdu), "", _DARK)
@@ -125,11 +127,19 @@ class _Front:
     def _top(self, unit: int, height: int) -> float:
         return self.floor - (unit + height - 1) * self.pitch
 
-    def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT) -> None:
+    def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT, device: str = "") -> None:
         """Draw a device: name and product on separate lines if it is high enough, else on one."""
         canvas, top, high = self.canvas, self._top(unit, height), height * self.pitch
         canvas.rectangle(
-            "device", self.left + 1, top + _HALF, self.width - 2, high - 1, filled=True, corner=1, tone=tone
+            "device",
+            self.left + 1,
+            top + _HALF,
+            self.width - 2,
+            high - 1,
+            filled=True,
+            corner=1,
+            tone=tone,
+            device=device,
         )
         middle, x = top + high / 2, self.left + self.width / 2
         lines = [name, product] if high >= _TWO_LINES and product else [" · ".join(filter(None, (name, product)))]
