@@ -12,7 +12,7 @@ from typing import Any
 import price_rules
 import yaml
 from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, YEAR, book, is_of_part
-from price_rules import LC_ADAPTER, MPO_ADAPTER
+from price_rules import CABLES, FIBRE_DATE, LC_ADAPTER, MPO_ADAPTER
 
 from bomgen.catalog.files import Catalog, id_at_length
 from bomgen.catalog.part_file_checks import with_base
@@ -105,7 +105,8 @@ def test_no_panel_costs_less_than_its_adapters() -> None:
 def test_the_anchors_of_rules_are_not_older_than_a_year() -> None:
     """Those with a date; a rule whose anchor expires needs a new one."""
     dated = [(name, known.day) for name, known in vars(price_rules).items() if isinstance(known, price_rules.Known)]
-    assert dated
+    dated += [(f"{kind} {rate}", seen.day) for kind, by_rate in CABLES.items() for rate, seen in by_rate.items()]
+    dated.append(("fibres", FIBRE_DATE))
     assert [(name, day) for name, day in dated if day and date.fromisoformat(day) < READ - YEAR] == []
 
 
