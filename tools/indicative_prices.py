@@ -341,13 +341,27 @@ def _of_switch_vendor(compatible: dict[str, Any]) -> dict[str, Any]:
     return compatible | {key: _short(amount) for key, amount in ends.items()} | {"source": said + source}
 
 
+def _optic(record: dict[str, Any]) -> tuple[str, int] | None:
+    """Return the letters of the optic of a module and its lanes, alike for 2 x DR4 and DR8; none for others."""
+    optic = str(record.get("optic", ""))
+    letters = optic.rstrip("0123456789")
+    return (letters, int(optic[len(letters) :] or 1) * int(_number(record.get("ports")))) if optic else None
+
+
 def _priced_by_rate(
     record: dict[str, Any], rate: float, records: dict[str, dict[str, Any]]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """Return the rates and prices of like parts: single-mode modules cost more than multimode ones, DPUs than NICs."""
-    dpu, fibre = record["name"].startswith(DPU), record.get("fibre")
-    alike = (each for each in records.values() if each["name"].startswith(DPU) == dpu)
-    every = [(_rate(each), entry, each.get("fibre")) for each in alike if (entry := _published(each))]
+    """Return the rates and prices of like parts: single-mode modules cost more than multimode ones, DPUs than NICs.
+
+    Modules of the same optic and at least half the rate alone, if one has a price: FR costs more than DR.
+    """
+    dpu, fibre, optic = record["name"].startswith(DPU), record.get("fibre"), _optic(record)
+    alike = [each for each in records.values() if each["name"].startswith(DPU) == dpu and _published(each)]
+    known_optic = [each for each in alike if optic and _optic(each) == optic]
+    same = [_rate_and_price(each) for each in known_optic if rate / 2 <= _rate(each) <= rate]
+    if same:
+        return same
+    every = [(*_rate_and_price(each), each.get("fibre")) for each in alike]
     like = [(known, entry) for known, entry, its in every if its == fibre]
     if fibre == "single-mode" or any(known == rate for known, _ in like):
         return like

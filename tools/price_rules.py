@@ -96,7 +96,8 @@ https://ascentoptics.com/blog/osfp-nvidia-infiniband-ndr/ (read 2026-11-28)
 
 CABLES: Mapping[str, Mapping[int, Cable]] = {
     "dac": {
-        25: Cable(99 / 4, 3, "2026-09-01", "a quarter of a DAC of 100G to 4 x 25G; DataInterfaces"),
+        10: Cable(14, 1, "2026-09-22", f"{FS}, DAC of SFP+"),
+        25: Cable(33, 1, "2026-09-22", f"{FS}, DAC of SFP28"),
         100: Cable(40, 1, "2026-07-01", f"{FS}, category 100g-qsfp28-dac; 39 USD at 3 m at QSFPTEK"),
         200: Cable(99, 0.4, "2026-05-04", f"{FS}, DAC of QSFP56"),
         400: Cable(209, 3, "2026-04-01", "Optcore, QDD-400G-DAC-P3M"),
@@ -105,19 +106,25 @@ CABLES: Mapping[str, Mapping[int, Cable]] = {
     "acc": {800: Cable(1_136, 3, "2026-07-01", f"{FS}, category 800g-dac-aoc")},
     "aec": {800: Cable(1_869.93, 3, "2026-08-01", "Cables on Demand, Amphenol SF-NND1JA0303-003M")},
     "aoc": {
+        10: Cable(33, 1, "2026-09-22", f"{FS}, AOC of SFP+"),
+        25: Cable(65, 1, "2026-09-22", f"{FS}, AOC of SFP28"),
         100: Cable(204, 3, "2026-07-01", f"{FS}, category 100g-qsfp28-dac"),
         400: Cable(705, 3, "2026-09-01", "DataInterfaces; 1,011 USD at FS.com"),
     },
 }
 """By kind and Gb/s."""
-FASTEST = 800
-"""Gb/s of the cables that have a price at two lengths."""
 METRE = {
-    "dac": (186 - 161) / (1 - 0.5) / FASTEST,
-    "acc": (1_536 - 1_136) / (5 - 3) / FASTEST,
-    "aec": (2_503.51 - 1_869.93) / (7 - 3) / FASTEST,
+    "dac": {
+        10: (71 - 33) / (5 - 1) * 10 / 25,
+        25: (71 - 33) / (5 - 1),
+        100: ((66 + 39) / 2 - 40) / (3 - 1),
+        800: (186 - 161) / (1 - 0.5),
+    },
+    "acc": {800: (1_536 - 1_136) / (5 - 3)},
+    "aec": {800: (2_503.51 - 1_869.93) / (7 - 3)},
 }
-"""USD for each Gb/s and metre: cables of 800G at 0.5 and 1 m, 3 and 5 m, 3 and 7 m; same sources."""
+"""USD a metre by kind and Gb/s: DACs of 25G at 1 and 5 m, of 100G at 1 and 3 m, there between FS.com and QSFPTEK,
+and cables of 800G at two lengths; same sources. One of 10G grows by its share of one of 25G."""
 CAGE_ADAPTER = Known(40, "2026-07-01", f"its two connectors as those of a DAC of 100G at 1 m; {FS}")
 AOC_METRE = (22 - 15) / (3 - 1)
 """USD a metre at any rate, as of a duplex jumper of OM4."""
@@ -125,6 +132,14 @@ STRAIGHT = 186 + 50
 """USD: a passive cable of 800G at 1 m, and a further metre."""
 SPLITTERS = {2: 299 / STRAIGHT, 4: 461 / STRAIGHT}
 """What a passive cable of 800G with so many ends costs in units of a straight one of 2 m; FS.com, 2026-07."""
+SLOW, SLOW_SPLITTER = 100, 99 / ((66 + 39) / 2)
+"""What one of up to 100G costs with any number of ends: 100G to 4 x 25G at 3 m; DataInterfaces, 2026-09."""
+
+
+def _metre_price(kind: str, rate: float) -> float:
+    """Return the price of a further metre of a copper cable."""
+    nearest = max((known for known in METRE[kind] if known <= rate), default=min(METRE[kind]))
+    return METRE[kind][nearest] * rate / nearest
 
 
 def cable_price(record: dict[str, Any], rate: float, metres: float) -> Known | None:
@@ -135,11 +150,11 @@ def cable_price(record: dict[str, Any], rate: float, metres: float) -> Known | N
     nearest = max((known for known in CABLES[kind] if known <= rate), default=min(CABLES[kind]))
     seen = CABLES[kind][nearest]
     scale = max(rate / nearest, 1)
-    metre = AOC_METRE if kind == "aoc" else METRE[kind] * rate
+    metre = AOC_METRE if kind == "aoc" else _metre_price(kind, rate)
     price = seen.price * scale + metre * (metres - seen.metres)
     ends = record["b"]["ends"]
     if kind == "dac" and ends > 1:
-        price *= SPLITTERS[min(ends, max(SPLITTERS))]
+        price *= SLOW_SPLITTER if rate <= SLOW else SPLITTERS[min(ends, max(SPLITTERS))]
     return Known(round(price, 2), seen.day, f"{kind.upper()} of {nearest}G at {seen.metres:g} m; {seen.source}")
 
 
@@ -148,10 +163,11 @@ def cable_price(record: dict[str, Any], rate: float, metres: float) -> Known | N
 PATCH_CORD = Known(5, None, f"Cat6A of 0.3 m at 5 USD and 7.6 m at 18 USD; {CONTRACTOR}")
 PATCH_CORD_METRE = (18 - 5) / (25 - 1) / FOOT
 """USD a metre, of cords of 1 and 25 feet."""
-LC_JUMPERS = {"single-mode": (12, (16 - 12) / (3 - 1)), "multimode": (15, (22 - 15) / (3 - 1))}
-"""USD: duplex jumpers of 1 m, and a further metre."""
-LC_SOURCE = f"LC duplex of 1 m and 3 m; {CONTRACTOR}"
-FIBRE_DATE = "2026-09-01"
+LC_METRE = 7.70 - 5.30
+LC_JUMPERS = {"single-mode": (5.30 - LC_METRE, LC_METRE), "multimode": (6.55 - LC_METRE, LC_METRE)}
+"""USD: duplex jumpers of 1 m, and a further metre: of OS2 at 2 m and 3 m, of OM4 at 2 m."""
+LC_SOURCE = "LC duplex of 2 m and 3 m; FS.com and a reseller"
+FIBRE_DATE = "2026-09-22"
 MTP = "FS.com, MTP cables"
 MPO_JUMPERS = {"multimode": (59, (116 - 59) / (5 - 1)), "single-mode": (105.08, (116 - 59) / (5 - 1))}
 """USD: MTP-12 of 1 m, and a further metre up to 5 m, which is a price of OM4."""
@@ -189,7 +205,7 @@ def fibre_price(record: dict[str, Any], metres: float) -> Known:
         )
     if connector.startswith("lc"):
         first, metre = LC_JUMPERS[fibre]
-        return Known(round(first + metre * (metres - 1), 2), None, LC_SOURCE)
+        return Known(round(first + metre * (metres - 1), 2), FIBRE_DATE, LC_SOURCE)
     first, metre = MPO_JUMPERS[fibre]
     ends = record["b"]["ends"]
     if ends > 1 and str(record.get("far_connector")).startswith("lc"):

@@ -129,7 +129,7 @@ class UnknownPart(LookupError):
         """Ids of the parts that share the name."""
 
     def __str__(self) -> str:
-        return f"no {self.kind} {quote(self.name, MAX_QUOTED)}; {self.find_hint()}"
+        return message("unknown-part", kind=self.kind, id=quote(self.name, MAX_QUOTED), remedy=self.find_hint())
 
 
 class Record(NamedTuple):
@@ -396,10 +396,9 @@ class Catalog:
 
     def find_part(self, name: str) -> Record:
         """Return the record of a part of any kind, accessories first. Raises UnknownPart, listing the accessories."""
-        for kind in sorted(set(KINDS) - set(NOT_PARTS)):
-            if any(name.lower() in self._list(directory) for directory in self._places(kind)):
-                return self.find_original(kind, name)
-        return self.find_original(ACCESSORY, name)
+        kinds = sorted(set(KINDS) - set(NOT_PARTS))
+        having = (kind for kind in kinds if any(name.lower() in self._list(place) for place in self._places(kind)))
+        return self.find_original(next(having, ACCESSORY), name)
 
     def read(self) -> tuple[Record, ...]:
         """Return every record that was looked up so far, each once, by kind and id."""
@@ -574,7 +573,7 @@ def _propose(kind: str, wanted: str, names: Mapping[str, set[str]]) -> str:
     if kind == MODEL:
         wanted, names = untuned(wanted), {id: {id} for ids in names.values() for id in ids}
     if close := nearest(wanted, names):
-        return f"did you mean '{sorted(names[close[0]])[0]}'?"
+        return message("did-you-mean", id=min(names[close[0]]))
     if kind == MODEL:
         return (
             "`bomgen catalog model` lists all; `bomgen catalog model --from config.json` makes a part of a checkpoint"
@@ -635,9 +634,7 @@ def _built_in_place(kind: str) -> tuple[Path, ...]:
     return (path,) if path.is_dir() else ()
 
 
-@cache
-def _list_built_in(directory: Path) -> dict[str, Path]:
-    return _list_part_files(directory)
+_list_built_in = cache(_list_part_files)
 
 
 @cache
@@ -662,12 +659,18 @@ def _built_in(kind: str, id: str, path: Path) -> Record:
 
 
 def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> Record:
-    """Return the record of a user's part file, with the fields of the record that it changes.
+    """Return the record of a user's part file, with the fields of the record that it changes or extends.
 
     Raises PlanErrors for a file that violates the schema of its kind, has an implausible figure, or names a source that
     it does not describe.
     """
     name = kind if kind in NOT_PARTS else f"part/{kind}"
+    if not changed and isinstance(source.data, dict) and EXTENDS in source.data:
+        base = str(source.data[EXTENDS])
+        if base not in _list_built_in(folder("data") / kind):
+            text = f"no built-in {kind} {quote(base, MAX_QUOTED)}; `bomgen catalog {kind}` lists them"
+            raise PlanErrors([Problem(source.mark((EXTENDS,)), "error", text, "unknown-part")])
+        source = source._replace(data=with_base(kind, source.data))
     whole = source = with_canonical_words(source, schema.document(name))
     if changed:
         merged = changed.data | source.data

@@ -32,6 +32,8 @@ LANES: Mapping[str, Mapping[int, str]] = {
     "lr": {40: "4", 100: "4", 400: "4"},
 }
 """Lanes that an optic without a number has, by rate [Gb/s]: 100G SR is SR4, 10G SR has one lane."""
+PARALLEL, PARALLEL_OPTICS = "mpo-12", {SINGLE_MODE: "dr4", MULTIMODE: "sr4"}
+"""The connector of four lanes each way, and the optics with it (IEEE 802.3)."""
 QSFP = "qsfp"
 QSFP_RATES: Mapping[int, str] = {40: "qsfp28", 100: "qsfp28", 200: "qsfp56", 400: "qsfp112"}
 """Form that `QSFP` means, by rate [Gb/s]."""
@@ -89,6 +91,7 @@ def read_link_words(text: str) -> LinkWords:
     text = unicodedata.normalize("NFKC", text).lower().translate(_DASHES)
     text = " ".join(_SPACED.sub(" ", _INCLUDED.split(text)[0]).split())
     medium, fibre = _first("medium", text), _only("fibre", text)
+    connector = _first("connector", text)
     gbps, ports = _rate(text)
     optic, engines = "", 0
     spans = sorted((match.start(), -match.end(), form) for form, match in _matches("form", text, every=True))
@@ -102,7 +105,11 @@ def read_link_words(text: str) -> LinkWords:
     ports = engines or int(said_ports or 0) or (ports if optic or forms else 0)
     if optic.endswith("8") and ports == TWIN:  # a twin-port DR8 is two DR4
         optic = f"{optic[:-1]}4"
+    if fibre and connector and not (medium or optic or forms or gbps):
+        medium = FIBRE
     kind = _kind(text, medium, optic, bool(forms and gbps))
+    if kind == TRANSCEIVER and not optic and fibre and connector == PARALLEL:
+        optic = PARALLEL_OPTICS[fibre]
     if optic and kind == TRANSCEIVER:
         medium, fibre = "", fibre or (MULTIMODE if optic.startswith(SHORT) else SINGLE_MODE)
         ports = ports or 1
@@ -119,7 +126,7 @@ def read_link_words(text: str) -> LinkWords:
         forms=forms,
         top=_only("top", text),
         fibre=fibre,
-        connector=_first("connector", text),
+        connector=connector,
         polish=polishes,
         medium=medium if kind == CABLE else "",
         ends=int(split[1] or split[2]) if split else 1,

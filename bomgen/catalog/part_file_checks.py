@@ -7,7 +7,7 @@ keeps a correct figure outside its range.
 A record describes a document under its `sources:`, or names one of `data/sources.csv`, where those that several files
 name are described once: id, title, address, licence and the day on which it was read.
 
-A built-in part may extend another of its kind, such as the same box round another board: it has the fields of that
+A part may extend a built-in one of its kind, such as the same box round another board: it has the fields of that
 one that its own file does not state, but for those that name, price or date a part. `null` leaves a field out.
 
 `data/numbers.csv` has what makers and resellers print for a part besides what its own file says, a line a number: the
@@ -87,11 +87,10 @@ def implausible_figures(kind: str, source: Source, steps: Path = ()) -> list[Pro
 
 
 def _message(kind: str, field: str, value: Any, plausible: PlausibleRange) -> str:
-    meant = None
-    if plausible.unit in SUGGESTED:
-        meant = with_another_unit(value, plausible.unit, plausible.least, plausible.most)
+    unit = plausible.unit
+    meant = with_another_unit(value, unit, plausible.least, plausible.most) if unit in SUGGESTED else None
     asked = f"did you mean {meant}?" if meant else "check its unit."
-    said = f"a `{field}` of {_written(value, plausible.unit)} is not plausible for a {kind} ({plausible.written})"
+    said = f"a `{field}` of {_written(value, unit)} is not plausible for a {kind} ({plausible.written})"
     return f"{said}; {asked} To keep it, write {{value: ..., confirmed: true}}"
 
 
@@ -110,7 +109,7 @@ def _written(value: Any, unit: str) -> str:
 
 
 EXTENDS = "extends"
-"""The key of a built-in part that names the part whose fields it has besides its own."""
+"""The key that names the built-in part whose fields a part has besides its own."""
 OF_ONE_PART = (
     *("name", "aliases", "part_number", "part_numbers", "ordering_number", "ordering_numbers", "default", "replaces"),
     *("price_indications", "availability", "availability_date", "availability_note", "successor"),
@@ -138,7 +137,7 @@ def number_sources(ids: Iterable[str]) -> dict[str, Mapping[str, str]]:
 
 
 def with_base(kind: str, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data of a built-in part with the fields, and their documents, of the part that it extends."""
+    """Return the data of a part with the fields, and their documents, of the built-in part that it extends."""
     if EXTENDS not in data:
         return data
     base = with_base(kind, own(folder("data") / kind / f"{data[EXTENDS]}.yaml", data[EXTENDS]).data)

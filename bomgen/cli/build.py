@@ -40,9 +40,9 @@ from bomgen.cli.options import (
     watched,
     working_on,
 )
-from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import language
+from bomgen.core.messages import unknown
 from bomgen.documents.chapters.contents import POWER, sentences
 from bomgen.documents.customer_quote.record import open_items
 from bomgen.documents.tables import Writer, headline_total

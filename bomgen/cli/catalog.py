@@ -21,9 +21,9 @@ from bomgen.cli.options import (
     refuse_overwriting,
     root_option,
 )
-from bomgen.core.diagnostics import unknown
 from bomgen.core.jobs import TooMuch, budget
 from bomgen.core.language import language
+from bomgen.core.messages import unknown
 from bomgen.core.resources import folder, text
 from bomgen.core.schema import as_definition
 from bomgen.core.yaml_source import SUFFIXES, decoded

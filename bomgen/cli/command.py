@@ -23,8 +23,9 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, add_completion_class, split_arg_string
 
 from bomgen import __version__
-from bomgen.core.diagnostics import MAX_PROBLEMS, OutputError, PlanErrors, Problem, excerpt, unknown
+from bomgen.core.diagnostics import MAX_PROBLEMS, OutputError, PlanErrors, Problem, excerpt
 from bomgen.core.jobs import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
+from bomgen.core.messages import unknown
 from bomgen.core.resources import PACKAGE, BrokenInstallation, folder, is_out_of_memory, text
 from bomgen.core.safety import TURNING
 

@@ -37,10 +37,11 @@ from bomgen.cli.command import (
     print_text,
     say,
 )
-from bomgen.core.diagnostics import PlanErrors, Problem, unknown
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import Document
 from bomgen.core.jobs import Listener, heard_by, renew_processor_time
 from bomgen.core.language import Language
+from bomgen.core.messages import unknown
 from bomgen.core.resources import languages
 from bomgen.core.safety import MAX_FILE, read_sent, refuse_git_files
 from bomgen.output.registry import Formats, render_page

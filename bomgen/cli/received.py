@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace as replace_fields
 from datetime import date
 from difflib import unified_diff
 from pathlib import Path
@@ -329,11 +328,7 @@ def _show(
         text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
         write_new_file(text.encode(), output) if output else print_text(text)
         return
-    document = xray_document(findings, words, every)
-    if compared:
-        document = replace_fields(
-            document, sections=document.sections + verification_document(*compared, words).sections
-        )
+    document = xray_document(findings, words, every, verification_document(*compared, words) if compared else None)
     if output:
         write_new_file(render_page(document, words, form, every), output)
     else:
@@ -419,8 +414,6 @@ def _verify(
     from bomgen.verify.reading import read_names, read_outputs
 
     with ends_on_errors():
-        as_built = read_outputs(outputs)
-        if is_whole:
-            as_built = as_built._replace(whole=frozenset(seen.mark.file for seen in as_built.ports))
+        as_built = read_outputs(outputs, is_whole)
         built_names = read_names(read_given(names, "table of names"), names) if names else {}
         return verify(as_built, list_cables(report, fabrics), built_names, error_rate or USUAL_ERROR_RATE)

@@ -19,10 +19,11 @@ import click
 import bomgen
 from bomgen.cli.command import QUIET, complain, is_set, print_text
 from bomgen.cli.options import Output, option, proposed, root_option, show, talk_options, working_on, write_new_file
-from bomgen.core.diagnostics import PlanErrors, unknown
+from bomgen.core.diagnostics import PlanErrors
 from bomgen.core.document import Column, Document, Row, Section, Table, row_of
 from bomgen.core.jobs import defer_signals
 from bomgen.core.language import language
+from bomgen.core.messages import unknown
 from bomgen.documents.offers import offers_table
 from bomgen.pricing.price_book import INDICATIVE, OWN_PRICES
 from bomgen.serve.calls import Data, Refused, Workspace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -49,6 +49,8 @@ class Problem(NamedTuple):
     """The plan key or bom.json path of the problem, dotted; may be empty."""
     questions: tuple[Question, ...] = ()
     """The answers to choose from, of which `message` names some as options of a command."""
+    fixes: tuple[str, ...] = ()
+    """Values that would be right at the place of the problem, as they are typed."""
 
     @property
     def file(self) -> str:
@@ -108,11 +110,9 @@ def error_at(place: Mark | str, message: str, rule: str) -> PlanErrors:
 class Infeasible(Exception):
     """A demand that cannot be met; `because` is the figure that failed, traced back to the plan for the user."""
 
-    def __init__(self, message: str, because: Figure, rule: str = "infeasible") -> None:
+    def __init__(self, message: str, because: Figure, rule: str = "infeasible", fixes: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.message = message
-        self.because = because
-        self.rule = rule
+        self.message, self.because, self.rule, self.fixes = message, because, rule, fixes
 
 
 def excerpt(problem: Problem, text: str) -> list[str]:
@@ -157,17 +157,3 @@ def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
             alike = next((i for i, (a, b) in enumerate(zip(candidate, word, strict=False)) if a != b), len(word))
             scored.append((-matcher.ratio(), -alike, candidate))
     return [candidate for _, _, candidate in sorted(scored)[:count]]
-
-
-def suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:
-    """Return the remedy for a mistyped word: the closest known word, or `otherwise` where all are too different.
-
-    By default that is all known words.
-    """
-    close = nearest(word, known)
-    return f"did you mean '{close[0]}'?" if close else otherwise or f"there are {', '.join(known) or 'none'}"
-
-
-def unknown(what: str, word: str, known: Collection[str]) -> str:
-    """Return the message for a name of which there is nothing: `what` is missing, and the remedy."""
-    return f"no {what} '{word}'; {suggestion(word, known)}"

@@ -14,13 +14,14 @@ a language translates it by that, under `records:`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from string import Formatter
 from typing import Any
 
+from bomgen.core.diagnostics import nearest
 from bomgen.core.resources import BrokenInstallation, folder
 from bomgen.core.yaml_source import own
 
@@ -57,6 +58,21 @@ def message(code: str, /, **parameters: Parameter) -> Message:
     english = read_language(ENGLISH)
     text = fill(english["messages"][code], kept, lambda _, text: text, thousands=english["thousands"])
     return Message(text, code, kept)
+
+
+def suggestion(word: str, known: Collection[str], otherwise: str = "") -> str:
+    """Return the remedy for a mistyped word: the closest known word, or `otherwise` where all are too different.
+
+    By default that is all known words.
+    """
+    if close := nearest(word, known):
+        return message("did-you-mean", id=close[0])
+    return otherwise or message("there-are", key=COMMA.join(known) or "none")
+
+
+def unknown(what: str, word: str, known: Collection[str]) -> str:
+    """Return the message for a name of which there is nothing: `what` is missing, and the remedy."""
+    return message("unknown-name", what=what, id=word, remedy=suggestion(word, known))
 
 
 def record_text(text: str, *path: str) -> Message:

@@ -14,7 +14,8 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
-from bomgen.core.diagnostics import MAX_PROBLEMS, Problem, suggestion
+from bomgen.core.diagnostics import MAX_PROBLEMS, Problem
+from bomgen.core.messages import message, suggestion
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import quote
 from bomgen.core.units import minor_units
@@ -31,15 +32,6 @@ CURRENCY = "currency"
 _CODE = re.compile("[A-Z]{3}")
 MAX_SHOWN = 12
 """Maximum number of keys that a message lists."""
-TYPES = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "nothing",
-}
 
 
 SUFFIX = ".schema.json"
@@ -151,10 +143,8 @@ def newer(source: Source, key: str, what: str, format: int, rule: str) -> Proble
     version = source.data.get(key) if isinstance(source.data, dict) else None
     if not isinstance(version, int) or version <= format:
         return None
-    message = (
-        f"{what} of format {str(version)[:MAX_QUOTED]}, but this bomgen reads format {format}; install a newer one"
-    )
-    return Problem(source.mark((key,)), "error", message, rule, key)
+    text = f"{what} of format {str(version)[:MAX_QUOTED]}, but this bomgen reads format {format}; install a newer one"
+    return Problem(source.mark((key,)), "error", text, rule, key)
 
 
 def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
@@ -176,23 +166,23 @@ def _problems(error: ValidationError, source: Source) -> Iterator[Problem]:
         for key in instance:
             if key not in allowed:
                 shown = [*allowed[:MAX_SHOWN], *(["..."] if len(allowed) > MAX_SHOWN else [])]
-                right = suggestion(key, allowed, f"valid keys: {', '.join(shown) or 'none'}")
-                text = f"unknown key {quote(key)}; {right}"
-                yield Problem(source.key_mark((*path, key)), "error", text, "unknown-key", dotted)
+                right = suggestion(key, allowed, message("valid-keys", key=", ".join(shown) or "none"))
+                unknown = message("unknown-key", key=quote(key), remedy=right)
+                yield Problem(source.key_mark((*path, key)), "error", unknown, "unknown-key", dotted)
         return
     if error.validator == "required":
         for key in wanted:
             if key not in instance:
                 where = f" in {dotted}" if dotted else ""
                 hint = _purpose(properties.get(key, {}))
-                message = f"the key '{key}' is missing{where}; {hint}"
-                yield Problem(source.key_mark(path), "error", message, "missing-key", dotted)
+                text = f"the key '{key}' is missing{where}; {hint}"
+                yield Problem(source.key_mark(path), "error", text, "missing-key", dotted)
         return
     if error.validator == "oneOf" and not isinstance(instance, dict):
         return  # a value that is not a mapping has its own error
-    message, rule = _explained(error)
+    text, rule, *fixes = _explained(error)
     mark = source.key_mark(path) if error.validator == "propertyNames" else source.mark(path)
-    yield Problem(mark, "error", message, rule, dotted)
+    yield Problem(mark, "error", text, rule, dotted, fixes=tuple(fixes))
 
 
 def _properties(error: ValidationError) -> dict[str, Any]:
@@ -215,32 +205,35 @@ def _first_clause(described: dict[str, Any]) -> str:
     return f"{text[:1].lower()}{text[1:]}"
 
 
-def _explained(error: ValidationError) -> tuple[str, str]:
+def _explained(error: ValidationError) -> tuple[str, ...]:
+    """Return the message and the rule of an error, and values that would be right."""
     value, described = _shown(error.instance), error.schema if isinstance(error.schema, dict) else {}
     wanted: Any = error.validator_value
     match error.validator:
         case "type":
             names = [wanted] if isinstance(wanted, str) else wanted
-            expected = _either([TYPES[name] for name in names])
+            types = [message(f"type-{name}") for name in names]
             if error.instance is None:
-                return f"the {'value' if error.absolute_path else 'file'} is empty; write {expected}", "type"
-            return f"{value} is {_kind(error.instance)}; write {expected}", "type"
+                return message("empty-value" if error.absolute_path else "empty-file", expected=types), "type"
+            return message("wrong-type", id=value, kind=_kind(error.instance), expected=types), "type"
         case "enum":
             words = [_shown(word) for word in wanted]
-            hint = suggestion(str(error.instance).lower(), [str(word) for word in wanted], f"one of {', '.join(words)}")
-            return f"{value} is not a valid value; {hint}", "value"
+            others = message("one-of-words", key=", ".join(words))
+            hint = suggestion(str(error.instance).lower(), [str(word) for word in wanted], others)
+            return message("invalid-value", id=value, remedy=hint), "value"
         case "anyOf" if all("const" in choice or "type" in choice for choice in wanted):
             return f"{value} is not valid here; write {_either([_alternative(choice) for choice in wanted])}", "value"
         case "const":
             return f"{value} is not valid here; write {_shown(wanted)}", "value"
         case "minimum" | "exclusiveMinimum":
-            word = "at least" if error.validator == "minimum" else "more than"
-            return f"{value} is too small; {word} {wanted}", "range"
+            fixes = [str(wanted)] if error.validator == "minimum" else []
+            return message("too-small" if fixes else "too-small-open", id=value, limit=str(wanted)), "range", *fixes
         case "maximum" | "exclusiveMaximum":
-            word = "at most" if error.validator == "maximum" else "less than"
             number: Any = error.instance
-            percent = described.get("x-unit") == "share" and number >= LEAST_PERCENT
-            return f"{value} is too large; {f'write {value}%' if percent else f'{word} {wanted}'}", "range"
+            if described.get("x-unit") == "share" and number >= LEAST_PERCENT:
+                return message("too-large-share", id=value), "range", f"{value}%"
+            fixes = [str(wanted)] if error.validator == "maximum" else []
+            return message("too-large" if fixes else "too-large-open", id=value, limit=str(wanted)), "range", *fixes
         case "minProperties" if not _properties(error) or wanted != described.get("maxProperties"):
             return "an empty mapping; add at least one key", "empty"
         case "maxProperties" if wanted > 1:
@@ -279,7 +272,7 @@ def _alternative(schema: dict[str, Any]) -> str:
     if "const" in schema:
         return _shown(schema["const"])
     least = f" of at least {schema['minimum']}" if "minimum" in schema else ""
-    return f"{TYPES[schema['type']]}{least}"
+    return message(f"type-{schema['type']}") + least
 
 
 def _shown(value: Any) -> str:
@@ -296,8 +289,10 @@ def _shown(value: Any) -> str:
 
 def _kind(value: Any) -> str:
     if isinstance(value, dict | list):
-        return "not valid here"
-    return "text" if isinstance(value, str) else "a boolean" if isinstance(value, bool) else "a number"
+        return message("kind-nested")
+    return message(
+        "type-string" if isinstance(value, str) else "kind-switch" if isinstance(value, bool) else "type-number"
+    )
 
 
 def _either(words: list[str]) -> str:

@@ -320,13 +320,15 @@ def trade_off(writer: Writer) -> Iterator[Chart]:
         return writer.language.number(Fraction(f"{value:.3g}"))
 
     users, gpus = [load.of_user for load in loads], [load.of_gpu for load in loads]
-    points = tuple(
-        Point(
-            *(f"{load.in_flight:g}", load.of_user / max(users), load.of_gpu / max(gpus)),
-            word("chart-trade-off-point", load=rough(load.in_flight), gpu=rough(load.of_gpu), user=rough(load.of_user)),
-        )
-        for load in loads
-    )
+
+    def place(name: str, in_flight: float, gpu: float, user: float, joined: bool = True) -> Point:
+        text = word("chart-trade-off-point", load=rough(in_flight), gpu=rough(gpu), user=rough(user))
+        return Point(name, user / max(users), gpu / max(gpus), text, joined)
+
+    points = tuple(place(f"{load.in_flight:g}", load.in_flight, load.of_gpu, load.of_user) for load in loads)
+    if served and (own := served.speed) and own.tpot.value:
+        at = (float(own.in_flight.value), float(own.of_gpu.value), 1 / float(own.tpot.value))
+        points += (place(word("chart-trade-off-own"), *at, joined=False),)
     ends = (rough(min(users)), rough(max(users))), (rough(min(gpus)), rough(max(gpus)))
     names = word("column-tokens-of-request"), word("column-tokens-of-gpu")
     yield Chart("trade-off", word("chart-trade-off"), word("chart-trade-off-text"), Points(points, names, ends))

@@ -50,6 +50,7 @@ DEMANDS = (
     Demand(_days, ("workload", "days"), True),
     Demand(lambda plan: plan.compute and plan.compute.target, ("workload", "peak_flops")),
     Demand(lambda plan: plan.cluster.gpus, ("cluster", "gpus")),
+    Demand(lambda plan: plan.cluster.power, ("site", "facility_power_w"), True),
 )
 """Demands in the order of the table."""
 

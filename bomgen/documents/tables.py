@@ -33,7 +33,7 @@ from bomgen.core.units import MONEY, Totals, minor_unit, rounded
 from bomgen.design.assembly import BuiltFabric
 from bomgen.fabric.types import Tier
 from bomgen.plan.schema import CLUSTERS
-from bomgen.plan.types import ROLES
+from bomgen.plan.types import ROLES, FabricPlan
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.pricing.quote import Indications, PricedLine, is_total, unpriced_gpus
 from bomgen.results.numbers import Paths, dotted
@@ -367,6 +367,10 @@ class Writer:
     def fabric_name(self, name: str) -> str:
         """Return the name of a fabric: translated if it is that of its role, else as in the plan."""
         return self.word(f"compare-{name}") if name in ROLES else name
+
+    def name_network(self, fabric: FabricPlan) -> str:
+        """Return the name of a fabric and of those whose traffic is on it."""
+        return self.word("list-and").join(map(self.fabric_name, (fabric.name, *fabric.carried)))
 
     def fabric_title(self, name: str) -> str:
         """Return the name of a fabric for headings and the beginning of sentences."""

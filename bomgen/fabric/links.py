@@ -324,7 +324,7 @@ def connect_spines(plane: Fabric, seats: Seats | None) -> Ends:
         raise ValueError("a fabric without spines")
     pods = int(plane.pods.value) if plane.pods else 1
     of_pod = int(spine.count.value) // pods
-    leaf, pod = _leaves_of_pods(len(seats.up), seats.rails, pods, require(plane.seats, "seated").value.rows_of_pod)
+    leaf, pod = order_leaves_by_pod(len(seats.up), seats.rails, pods, require(plane.seats, "seated").value.rows_of_pod)
     return spread_links(leaf, seats.up[leaf], pod, pod * of_pod, np.full_like(pod, of_pod))
 
 
@@ -350,7 +350,8 @@ def spread_links(leaf: Column, up: Column, pod: Column, first_spine: Column, spi
     )
 
 
-def _leaves_of_pods(leaves: int, rails: int, pods: int, rows_of_pod: int) -> tuple[Column, Column]:
+def order_leaves_by_pod(leaves: int, rails: int, pods: int, rows_of_pod: int) -> tuple[Column, Column]:
+    """Return the leaves of a folded Clos pod by pod, and the pod of each."""
     if pods == 1:
         return np.arange(leaves, dtype=np.int64), np.zeros(leaves, dtype=np.int64)
     row = leaves // rails

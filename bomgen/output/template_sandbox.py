@@ -28,9 +28,9 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from bomgen.core.diagnostics import suggestion
 from bomgen.core.jobs import Limits, OutOfTime, within_limits
 from bomgen.core.language import language
+from bomgen.core.messages import suggestion
 from bomgen.core.safety import escape_formula
 from bomgen.core.units import minor_units
 

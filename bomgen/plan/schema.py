@@ -16,7 +16,8 @@ from typing import Annotated, Any, TypeVar
 
 from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core import schema as schemas
-from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.messages import suggestion
 from bomgen.core.provenance import Figure, Mark, sum_of
 from bomgen.core.resources import IDS, folder, languages, unfold
 from bomgen.core.yaml_source import Path, Source, merged, override, value_at

@@ -13,8 +13,9 @@ from itertools import chain
 from math import prod
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import measures
+from bomgen.core.messages import suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.units import MONEY, decimal, parse
 from bomgen.core.yaml_edit import write_scalar

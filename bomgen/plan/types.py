@@ -640,6 +640,8 @@ class FabricPlan(NamedTuple):
     """Word: the switch that the default for the platform chooses; None: the plan names it."""
     fitting_switches: tuple[str, ...] = ()
     """Of a compute fabric: ids of switches of that default and its alternatives."""
+    carried: tuple[str, ...] = ()
+    """Names of the plan's other fabrics whose traffic is on this one."""
     least_servers: Figure | None = None
     """Servers from which a default compute fabric is built; None: always."""
 

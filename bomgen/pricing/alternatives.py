@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
-from bomgen.core.messages import message
+from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.messages import message, suggestion
 from bomgen.core.yaml_source import Source, overlay
 from bomgen.plan.commercial_terms import Alternative
 from bomgen.plan.types import Phase

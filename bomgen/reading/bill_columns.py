@@ -16,6 +16,7 @@ from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.messages import message
 from bomgen.reading.cells import MAX_COLUMNS, Heading, RawTable, TableCell, Value, has_tax, read_heading
 from bomgen.reading.columns import (
+    DIGIT,
     JUDGED,
     NOTHING,
     PRICES,
@@ -232,6 +233,10 @@ def _block_of(headed: HeadedRows, table: RawTable, at: int, end: int) -> BillTab
     maybe = roles.pop("maybe_part", None)
     if maybe and "part" not in roles:
         roles["part"] = maybe
+    named = any(headed.are_most(at, lambda value: DIGIT.search(str(value))) for at in described)
+    unnumbered = (headed.are_most(at, lambda value: not DIGIT.search(str(value))) for at in roles.get("part", ()))
+    if named and all(unnumbered):  # `Switch` beside the description of one, which is no number
+        roles.setdefault("category", []).extend(roles.pop("part", ()))
     columns: Columns = {}
     for column, role in sorted((index, role) for role, indices in roles.items() for index in indices):
         columns.setdefault(SHARED.get(role, role), []).append(column)

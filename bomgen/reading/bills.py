@@ -51,16 +51,8 @@ _PERCENT = 100
 _ROLE = re.compile(r"[a-z]+(-[a-z]+)?(/[a-z]+)?")
 """A role as bomgen writes it; others are words."""
 _TWIN = re.compile(r"[a-z]+(?:_[a-z]+)+_([a-d])")
-GENERIC_NAMES = (
-    *("no part number", "placeholder; part number to be confirmed", "planning part, order number to follow"),
-    *("to be confirmed", "configured to order", "any manufacturer"),
-    *("n/a", "-", "–", "tbd"),
-    *("无", "无料号", "无部件号", "料号待补", "暂定型号，料号待确认", "规划部件，订购号另行确定"),
-    *("订货时确认", "按订单配置", "品牌不限"),
-)
-"""Words in place of a part number, in lower case: those of quotes by any revision of bomgen, and those of vendors."""
-
-
+STORAGE, IN_BAND = "storage", "in_band"
+"""Networks by their names in `bill-words.yaml`."""
 PLUGGED_INTO = {"server", "switch", "nic"}
 """Kinds of parts that a module's line may name as its host."""
 
@@ -239,7 +231,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
     tables = choose_sheet([*map(shorten_texts, tables)], file, asked)
     seen = [table for table in tables if not table.hidden or asked.sheet]
     cables = {table.name: listed for table in seen if not asked.columns and (listed := read_cables(table))}
-    seen = [count_cables(cables[table.name], table.name) if table.name in cables else table for table in seen]
+    seen = [count_cables(cables[table.name], table.name, index) if table.name in cables else table for table in seen]
     blocks = [block for table in seen for block in find_blocks(table, file, asked)]
     counted = [] if blocks else [block for table in seen for block in find_counted_rows(table, file, asked)]
     blocks = blocks or counted
@@ -373,6 +365,8 @@ class _BlockReader:
         header = block.table.rows[block.start - 1] if block.start else ()
         self.headings = [str(cell.value or "") for cell in header]
         self.yen = _yen_of(self.headings)
+        fabrics = {value for row in block.table.rows for value in _texts(row, self.columns.get("fabric", ()))}
+        self.is_storage_apart = any(map(_is_storage, fabrics))
 
     def read(self, most: int) -> _Read:
         reading = _Read(self.block, [], [])
@@ -402,7 +396,7 @@ class _BlockReader:
         description = text.get("description", "")
         beside = (cell.value for at, cell in enumerate(row) if at not in self.of_lines)
         remarks = " ".join(value for value in beside if isinstance(value, str))
-        if part.lower() in GENERIC_NAMES:
+        if _any(words_of("unnumbered")["part"], part.lower()):
             part = ""
         numbers = " ".join(_texts(row, self.columns.get("part", ())))
         whole = f"{description} ; {numbers}" if numbers != part else description
@@ -411,6 +405,8 @@ class _BlockReader:
         stated = _place(text.get("fabric", ""), text.get("role", ""), words)
         if not any(stated[1:]):  # a remark beside a description that states the place may name other devices
             stated = _place(text.get("fabric", ""), text.get("role", ""), f"{words} ; {remarks}")
+        if self.is_storage_apart and stated.fabric == STORAGE and not _is_storage(text.get("fabric", "storage")):
+            stated = stated._replace(fabric=IN_BAND)  # a front end, without the storage
         spare = self._whole(row, "spare")
         net = _cell(row, self.columns, "net")
         return SentLine(
@@ -509,6 +505,10 @@ def _twin(row: Sequence[TableCell]) -> str:
 def _fabric_in(text: str) -> str:
     text = f" {text.lower()} ".replace("_", " ")
     return next((name for name, words in words_of("fabrics").items() if _any(words, text)), "")
+
+
+def _is_storage(fabric: str) -> bool:
+    return _any(words_of("apart")[STORAGE], fabric.lower())
 
 
 def _place(fabric: str, role: str, words: str) -> StatedPlace:

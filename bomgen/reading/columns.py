@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, error_at, suggestion
-from bomgen.core.messages import message
+from bomgen.core.diagnostics import Choice, PlanErrors, Problem, Question, error_at
+from bomgen.core.messages import message, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.units import minor_units
 from bomgen.reading.cells import (

@@ -56,6 +56,8 @@ _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _RATE = re.compile(r"\b(?:([248])\s*[x×]\s*)?(100|200|400|800|1600)\s*g(?:b[/p]?s|bps|be|base)?\b")
 _PORTS = re.compile(r"\b(?:(single|dual|1|2)[- ]port\b|([124])\s*[x×])")
 _COUNTS = {"single": 1, "dual": 2}
+_HOST = re.compile(r"\bfor\b[^;,]*")
+"""What a part is for: `optics for the switches`."""
 _DOMAIN = re.compile(r"\bnvl(\d+)\b")
 """GPUs of an NVLink domain, as in `NVL72`."""
 
@@ -300,9 +302,8 @@ class PartIndex:
 
     def _family_of(self, text: str) -> tuple[Record | None, str]:
         match = self.of_family.fullmatch(text.lower())
-        if match is None or match.lastindex is None:
-            return None, ""
-        return self.families[match.lastindex - 1], match[match.lastindex]
+        found = match and match.lastindex
+        return (self.families[found - 1], match[found]) if match and found else (None, "")
 
     def _suffixed(self, text: str, line: str) -> Named | None:
         written = text.lower()
@@ -312,12 +313,11 @@ class PartIndex:
             if match is None or match.span() == (0, len(written)) or (begins and not written.startswith(tuple(begins))):
                 continue
             rest = text[: match.start()] + text[match.end() :]
-            named = self._exact(rest, line) or self._of_family(rest, line)
-            if named:
+            if named := self._exact(rest, line) or self._of_family(rest, line):
                 meaning = message("xray-suffix", suffix=match[0].upper(), meaning=str(addition["meaning"]))
                 reason = message("xray-by-suffix", number=rest, suffix=meaning)
-                is_certain = all(word in line.lower() for word in addition.get("words", ()))
-                return named._replace(reason=reason, certain=named.certain and is_certain)
+                is_said = all(word in line.lower() for word in addition.get("words", ()))
+                return named._replace(reason=reason, certain=named.certain and is_said)
         return None
 
     def recognize(self, part: str, text: str) -> Recognition:
@@ -417,6 +417,7 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
     chassis = index.words.find_chassis(whole) if _is_kind(SERVER, text) else []
     if chassis:
         meant = [(SERVER, id) for id in index.words.with_gpus(chassis, gpus)]
+        meant = meant or index.words.find_generic_server(gpus)
         if not meant:
             return Recognition(None, nearest=tuple(chassis))
     else:
@@ -502,7 +503,7 @@ def _is_kind(kind: str, text: str) -> bool:
 
 
 def _kinds_said(text: str) -> set[str]:
-    text = text.lower()
+    text = _HOST.sub(" ", text.lower())
     for word in (word for group in ("links", "ends") for patterns in words_of(group).values() for word in patterns):
         text = word.sub(" ", text)  # a text about connected parts does not identify the part
     return {name for name, words in words_of("kinds").items() if any(word.search(text) for word in words)}

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from bomgen.catalog.link_words import TWIN
 from bomgen.core.provenance import Mark
 from bomgen.reading.cells import RawTable, TableCell
-from bomgen.reading.part_numbers import words_of
+from bomgen.reading.part_numbers import PartIndex, words_of
 
 MAX_HEADER = 40
 SIDES = ("a", "b")
@@ -24,6 +25,7 @@ TIERS = ("server", "leaf", "spine", "core")
 HEADINGS = ("Part", "Description", "Quantity", "Fabric", "Role")
 _NOTHING = re.compile(r"(n/?a|none|tbd|-+|–)?", re.IGNORECASE)
 _LENGTH = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) ?(?:m|米)?")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RAIL = re.compile(r"[a-z]*?(\d+)")
 
 
@@ -66,16 +68,21 @@ class SheetCable(NamedTuple):
 
 def read_cables(table: RawTable) -> list[SheetCable]:
     """Return the cables of a sheet with a device and a port at both ends of each row; empty for other tables."""
+    above: Sequence[TableCell] = ()
     for at, row in enumerate(table.rows[:MAX_HEADER]):
-        columns = _end_columns([str(cell.value or "") for cell in row])
+        columns = _end_columns(row, above)
+        above = row
         if all((side, name) in columns for side in SIDES for name in ENDS[:2]):
             below = (row for row in table.rows[at + 1 :] if any(cell.filled for cell in row))
             return [_cable(row, columns, table.name) for row in below]
     return []
 
 
-def count_cables(cables: Sequence[SheetCable], sheet: str) -> RawTable:
-    """Return the table of a bill: devices by tier, modules by end, cables by kind of link, each at its first row."""
+def count_cables(cables: Sequence[SheetCable], sheet: str, index: PartIndex) -> RawTable:
+    """Return the table of a bill: devices by tier, modules by end, cables by kind of link, each at its first row.
+
+    A twin-port module has the ports `1/1` and `1/2` of a switch.
+    """
     first: dict[tuple[str, ...], Mark] = {}
     pieces = Counter[tuple[str, ...]]()
 
@@ -93,7 +100,10 @@ def count_cables(cables: Sequence[SheetCable], sheet: str) -> RawTable:
                     add(cable.mark, "", "server", "", "")
                 else:
                     add(cable.mark, "", f"{end.tier} switch", cable.fabric, end.tier)
-            cage = (end.device, end.cage or end.port, end.module)
+            named = index.find(end.module)
+            is_twin = bool(named and index.catalog.find_original(named.kind, named.id).value("ports") == TWIN)
+            port = end.port.rpartition("/")[0] if is_twin else ""
+            cage = (end.device, end.cage or port or end.port, end.module)
             if end.module and cage not in seen:
                 seen.add(cage)
                 add(cable.mark, end.module, "module", cable.fabric, f"{cable.links}/{end.tier}")
@@ -119,19 +129,36 @@ def _cable(row: Sequence[TableCell], columns: Mapping[tuple[str, str], int], she
     return SheetCable(mark, text("", "fabric"), a, b, text("", "cable"), float(length[1]) if length else None)
 
 
-def _end_columns(headings: Sequence[str]) -> dict[tuple[str, str], int]:
-    """Return the columns by end and meaning; of two headings alike the first is of one end, the second of the other."""
+def _end_columns(row: Sequence[TableCell], above: Sequence[TableCell]) -> dict[tuple[str, str], int]:
+    """Return the columns by end and meaning; the row above may name the ends, once over all their columns.
+
+    Of two headings alike the first is of one end, the second of the other. A column without a meaning has that of the
+    other end's column at the same place, as of `rack, name, port` beside `rack, nae, port`.
+    """
     columns: dict[tuple[str, str], int] = {}
-    for at, heading in enumerate(headings):
-        words = heading.lower().replace("_", " ")
+    tops = {at: next(_named(_heading(cell), "sheet_sides"), "") for at, cell in enumerate(above) if cell.filled}
+    is_divided, over = any(tops.values()), ""
+    for at, cell in enumerate(row):
+        over = tops.get(at, over)
+        words = _heading(cell)
         for name in _named(words, "sheet_columns"):
             if name not in ENDS:
                 columns.setdefault(("", name), at)
                 continue
-            side = next(_named(words, "sheet_sides"), "b" if ("a", name) in columns else "a")
-            columns.setdefault((side, name), at)
+            side = next(_named(words, "sheet_sides"), over)
+            if side or not is_divided:
+                columns.setdefault((side or ("b" if ("a", name) in columns else "a"), name), at)
             break
+    for name in ENDS:
+        apart = {columns["b", of] - at for (side, of), at in columns.items() if side == "a" and ("b", of) in columns}
+        if len(apart) == 1 and ("a", name) in columns and ("b", name) not in columns:
+            columns["b", name] = columns["a", name] + apart.pop()
     return columns
+
+
+def _heading(cell: TableCell) -> str:
+    """Return a heading in lower case, with a space between the words of `SourceHostname`."""
+    return _CAPITAL.sub(" ", str(cell.value or "")).lower().replace("_", " ")
 
 
 def _named(heading: str, group: str) -> Iterator[str]:

@@ -13,7 +13,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from bomgen.core.diagnostics import PlanErrors, Problem, error_at, nearest, suggestion
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at, nearest
+from bomgen.core.messages import suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.schema import document
 from bomgen.core.yaml_source import Path, Source, exact_number

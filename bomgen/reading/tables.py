@@ -208,6 +208,8 @@ def read_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
 # The tables of a PDF, by pdfplumber, which is an extra: only bills are read from PDFs.
 
 MAX_PAGES = 100
+LEAST_CELLS = 3
+"""Cells of a row of a table without ruled lines; a text has fewer."""
 MAX_EDGES = 20_000
 """Maximum number of lines and rectangle edges per page: 50 columns and 100 rows with boxed cells."""
 
@@ -220,8 +222,8 @@ def is_pdf(content: bytes) -> bool:
 def read_pdf(content: bytes, file: str) -> tuple[RawTable, ...]:
     """Return the tables of all pages as one; the line of a mark is the row number from the first page.
 
-    Only tables with ruled lines are read: without them wrapped text in a cell looks like several rows. Raises
-    PlanErrors if pdfplumber is not installed, and for a PDF that is broken, too long, or without such a table.
+    Without a ruled table, columns are where all rows of words have gaps. Raises PlanErrors if pdfplumber is not
+    installed, and for a PDF that is broken, too long, or without a table.
     """
     if find_spec("pdfplumber") is None:
         install = "pip install pdfplumber"
@@ -237,13 +239,14 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
         with pdfplumber.open(io.BytesIO(content)) as document:
             if len(document.pages) > MAX_PAGES:
                 raise error_at(file, f"more than {MAX_PAGES} pages; give the pages of the bill alone", "pdf")
-            rows, is_scan = list[Sequence[str | None]](), True
+            rows, words, is_scan = list[Sequence[str | None]](), list[Sequence[str | None]](), True
             for page in document.pages:
                 if len(page.edges) > MAX_EDGES:
                     message = f"a page with more than {MAX_EDGES} lines; save the bill as .xlsx or .csv"
                     raise error_at(file, message, "pdf")
                 is_scan = is_scan and not page.chars
                 rows += [row for table in page.extract_tables() for row in table]
+                words += [] if rows else _align(page.extract_words(keep_blank_chars=False))
                 page.close()  # what it drew takes memory until then
     except (PlanErrors, MemoryError):
         raise
@@ -255,14 +258,59 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
         raise error_at(file, message, "pdf") from None
     if is_scan:
         raise error_at(file, "the PDF has no text, as a scan has none; save the bill as .xlsx or .csv", "pdf")
+    rows = rows or words
     if not rows:
-        message = "no table in the PDF has lines around its cells, by which it is read; save the bill as .xlsx or .csv"
+        message = (
+            "no table in the PDF has lines around its cells or clear gaps between columns; save it as .xlsx or .csv"
+        )
         raise error_at(file, message, "pdf")
     table = (
         tuple(TableCell(" ".join((text or "").split()), Mark(file, line, at)) for at, text in enumerate(row, 1))
         for line, row in enumerate(rows, 1)
     )
     return (RawTable("", tuple(table)),)
+
+
+def _align(words: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Return the words of a page without ruled tables as rows and columns; empty if most rows do not agree on these.
+
+    Words of a line are one cell unless a gap as wide as the text is high divides them. The columns are those of the
+    rows with the most usual number of cells. A line with one cell, not in the first column, continues the row above.
+    """
+    lines = list[list[tuple[float, float, str]]]()
+    bottom = -1.0
+    for word in sorted(words, key=lambda word: (round(word["top"]), word["x0"])):
+        if (word["top"] + word["bottom"]) / 2 > bottom:
+            lines.append([])
+            bottom = word["bottom"]
+        cells, right = lines[-1], word["bottom"] - word["top"]
+        if cells and word["x0"] - cells[-1][1] < right:
+            begin, _, text = cells.pop()
+            cells.append((begin, word["x1"], f"{text} {word['text']}"))
+        else:
+            cells.append((word["x0"], word["x1"], word["text"]))
+    widths = Counter(len(cells) for cells in lines if len(cells) >= LEAST_CELLS)
+    width = max(widths, key=lambda cells: (widths[cells], cells), default=0)
+    spans = list[list[float]]()
+    for begin, end, _ in sorted(cell for cells in lines if len(cells) == width for cell in cells):
+        if spans and begin < spans[-1][1]:
+            spans[-1][1] = max(spans[-1][1], end)
+        else:
+            spans.append([begin, end])
+    if len(spans) != width or 2 * widths[width] <= widths.total():
+        return []
+    rows = list[list[str]]()
+    for cells in lines:
+        row = [""] * len(spans)
+        for begin, end, text in cells:
+            shared = [min(end, right) - max(begin, left) for left, right in spans]
+            at = shared.index(max(shared))
+            row[at] = f"{row[at]} {text}".strip()
+        if rows and len(cells) == 1 and not row[0]:
+            rows[-1] = [f"{above} {text}".strip() for above, text in zip(rows[-1], row, strict=True)]
+        else:
+            rows.append(row)
+    return rows
 
 
 # files read apart -----------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import re
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from functools import cache, reduce
 from hashlib import sha256
 from importlib import import_module
@@ -25,9 +26,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem, nearest, unknown
+from bomgen.core.diagnostics import LINE_END, MAX_PROBLEMS, PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
-from bomgen.core.messages import ENGLISH, message
+from bomgen.core.messages import ENGLISH, message, unknown
 from bomgen.core.resources import languages
 from bomgen.core.safety import DEVICES, find_invisible, quote
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, encoded, own, read
@@ -50,6 +51,9 @@ MOST_FIXES = 2
 """Words that are proposed in place of a wrong one."""
 NO_VERSION = ""
 """The version of a file that does not exist."""
+FIRST_NUMBER = "000"
+"""What the numbers of a year's quotes begin after."""
+_NUMBERED, _YEAR = re.compile(r"(.*?)([0-9]{1,9})"), re.compile(r"\b20[0-9]{2}\b")
 _PLAN = re.compile(r"^bomgen:", re.MULTILINE)
 _CLUSTER = re.compile(r"^clusters?:", re.MULTILINE)
 _TITLE, _NAME = (re.compile(rf"^{key}: *(.+)$", re.MULTILINE) for key in ("title", "name"))
@@ -103,6 +107,17 @@ class Workspace:
             if _PLAN.search(text) and _CLUSTER.search(text):
                 plans.append({"path": path, "version": version, **_listed(text)})
         return plans, whole and len(paths) <= MOST_FILES
+
+    def next_number(self) -> str:
+        """Return the number after the last quote's, such as Q-2026-014, in the folder's usual scheme and this year."""
+        year, schemes = f"{date.today():%Y}", dict[str, list[str]]()
+        for plan in self.plans()[0]:
+            if match := _NUMBERED.fullmatch(plan["number"]):
+                scheme = _YEAR.sub(year, match[1])
+                schemes.setdefault(scheme, []).append(match[2] if scheme == match[1] else FIRST_NUMBER)
+        scheme = max(schemes, key=lambda name: len(schemes[name]), default=f"Q-{year}-")
+        last = max(schemes.get(scheme, ()), key=int, default=FIRST_NUMBER)
+        return f"{scheme}{int(last) + 1:0{len(last)}}"
 
     def price_books(self, path: str) -> list[str]:
         """Return the price books beside a plan and in folders `prices` beside it and above, relative to the plan."""
@@ -327,7 +342,8 @@ def _place_of(problem: Problem, path: str, lines: list[str], keys: Mapping[tuple
 
     steps, value = keys.get((line, column), ((), None))
     words = declaration_at(tuple(step if isinstance(step, str) else None for step in steps)).words
-    fixes = nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
+    near = nearest(str(value), words, MOST_FIXES) if words and str(value) not in words else []
+    fixes = [*problem.fixes] or near
     return {**position, "key": ".".join(map(str, steps)), "fixes": fixes}
 
 
@@ -436,6 +452,7 @@ CALLS = {
     "check": Call("engine", "check", PLAN),
     # `base` is the text as it was last saved, `tabs` are those that are shown
     "build": Call("engine", "build", {**PLAN, "base?": str, "tabs?": [str]}),
+    "device": Call("engine", "device", {**PLAN, "device": str}),
     "complete": Call("engine", "complete", {**PLAN, "line": int, "column": int}),
     "formats": Call("engine", "formats", PLAN),
     # answers by the keys of the questions; the path names a plan that they begin, a goal asks only its own questions
@@ -446,7 +463,7 @@ CALLS = {
     "picture": Call("engine", "picture", {"name": str}, long=True),
     # with the plan that the prices are for, and whether they were entered on the page instead of read from a file
     "prices": Call("received", "prices", {**BILL, "path?": str, "text?": str, "entered?": bool}, long=True),
-    "xray": Call("received", "xray", BILL, long=True),
+    "xray": Call("received", "xray", {**BILL, "plan?": PLAN}, long=True),
     "verify": Call("received", "verify", {**PLAN, "files": [DROPPED]}, long=True),
     "apply": Call("received", "apply", {**DROPPED, **PLAN, "choices?": {str: str}}, long=True),
     "search": Call(

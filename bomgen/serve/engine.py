@@ -14,22 +14,24 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from bomgen.core.diagnostics import LINE_END, OutputError, PlanErrors, unknown
+from bomgen.core.diagnostics import LINE_END, OutputError, PlanErrors
 from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Section, Table
 from bomgen.core.language import Language
-from bomgen.core.messages import message
+from bomgen.core.messages import message, unknown
 from bomgen.documents.chapters.contents import headline
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import Writer, headline_total
+from bomgen.fabric.types import SERVER
 from bomgen.output.markdown_html import html
 from bomgen.output.price_lists import PRICE_LISTS, margin_document, written
 from bomgen.output.registry import DOCUMENTS, WIRINGS, DocumentInputs, Unsuitable, choose_documents
@@ -50,6 +52,9 @@ from bomgen.workflow.pipeline import (
     work_out,
 )
 from bomgen.workflow.plan_files import PlanFile
+
+if TYPE_CHECKING:
+    from bomgen.cabling.types import Wiring
 
 Step = str | None
 """A key, or None for an item of a list."""
@@ -235,7 +240,7 @@ def build(workspace: Workspace, request: Request) -> Data:
             for tab in tabs
         }
     except PlanErrors as errors:
-        problems = problems_data(errors.problems, path, text)
+        problems = problems_data(errors.problems, path, text, words.message)
         return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}}
     headline, figures = _headline(report, words)
     return {
@@ -266,6 +271,12 @@ class _Built:
     def side(self) -> ComparedResult:
         """Return the result as a side of a comparison."""
         return compared_result_of(result(self.report), self.inputs.file.name, self.inputs.source)
+
+    @cached_property
+    def wirings(self) -> list[tuple[str, Wiring]]:
+        """Return the links of each cluster, and how the names of its fabrics begin in drawings."""
+        named = ((cluster, cluster.plan.cluster_name) for cluster in self.report.each_cluster)
+        return [(f"{name}." if name else "", list_cables(cluster)) for cluster, name in named]
 
     def is_of(self, inputs: Inputs) -> bool:
         """Return whether the result is that of the same files."""
@@ -390,6 +401,66 @@ TABS: dict[str, Callable[[DocumentInputs], str]] = {
         _part(source, [_cables(cluster, source.language) for cluster in source.report.each_cluster]), source.language
     ),
 }
+
+
+# devices --------------------------------------------------------------------------------------------------------------
+
+
+def device(workspace: Workspace, request: Request) -> Data:
+    """Return name and facts of a device of a drawing, and its links: `at` is what a drawing calls their other ends.
+
+    `rail` numbers the planes of a network, and the NICs of a server where it has one plane. Raises Refused for a device
+    that the design does not have.
+    """
+    from bomgen.cabling.types import NOWHERE
+    from bomgen.output.wiring.columns import list_links
+
+    built, words = _built("current", plan_of(workspace, request)), language_of(request)
+    for prefix, wiring in built.wirings:
+        number = _device_number(wiring, prefix, request["device"])
+        if number is not None:
+            break
+    else:
+        raise Refused(message("refused-device", device=request["device"]))
+    kind, places = wiring.kind_of(number), wiring.places
+    rack, unit = (int(places.rack[number]), int(places.unit[number])) if places else (NOWHERE, NOWHERE)
+    where = words.word("ui-rack-number", racks=rack) + ("" if unit == NOWHERE else f", U{unit}")
+    facts = {
+        "model": words.message(kind.identity.name) if kind.identity else "",
+        "place": "" if rack == NOWHERE else where,
+        "power": words.shown(kind.power_w) if kind.power_w else "",
+    }
+    links, (rows, table) = list[Data](), list_links(wiring, number)
+    for at, row in enumerate(rows.tolist()):
+        lower, upper = int(wiring.a_device[row]), int(wiring.b_device[row])
+        own, other, peer = ("a", "b", upper) if lower == number else ("b", "a", lower)
+        of_upper, of_peer = wiring.kind_of(upper), wiring.kind_of(peer)
+        plane, is_of_server = (upper - of_upper.start) // of_upper.per_plane, wiring.kind_of(lower).device == SERVER
+        cells = {name: column[at] for name, column in table.items()}
+        links.append(
+            {
+                "port": cells[f"{own}_port"],
+                "device": cells[f"{other}_device"],
+                "device_port": cells[f"{other}_port"],
+                "at": f"{prefix}{cells['fabric']} {of_peer.device} {peer - of_peer.start + 1}",
+                "rail": plane if of_upper.planes > 1 else int(wiring.a_cage[row]) if is_of_server else None,
+                "label": cells["label"],
+                "cable": cells["sku"],
+                "length": words.value(Fraction(str(cells["length_m"])), "m"),
+            }
+        )
+    return {"name": kind.name(number - kind.start), "facts": facts, "links": links}
+
+
+def _device_number(wiring: Wiring, prefix: str, device: str) -> int | None:
+    """Return the number of a device by its name, or by its fabric, tier and number there, as a drawing has it."""
+    fabric, *place = device.split(" ")
+    if not place:
+        return wiring.names.index(device) if device in wiring.names else None
+    tier, count = place[0], int(place[1]) if len(place) > 1 and place[1].isdecimal() else 0
+    of_fabric = (None, fabric.removeprefix(prefix)) if fabric.startswith(prefix) else ()
+    kinds = (kind for kind in wiring.kinds if kind.device == tier and kind.fabric in of_fabric)
+    return next((kind.start + count - 1 for kind in kinds if 0 < count <= kind.number), None)
 
 
 # other views ---------------------------------------------------------------------------------------------------------

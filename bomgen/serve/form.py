@@ -20,9 +20,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import PlanErrors, nearest, unknown
+from bomgen.core.diagnostics import PlanErrors, nearest
 from bomgen.core.language import Language
-from bomgen.core.messages import ENGLISH, message
+from bomgen.core.messages import ENGLISH, message, unknown
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import Path, own, read, value_at
@@ -147,6 +147,7 @@ class Question(NamedTuple):
 
 
 QUOTE, LANGUAGE = "quote", "language"
+NUMBER = (QUOTE, "number")
 PRICE_BOOK, DATE, RATE = (QUOTE, "price_book"), (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
 """The rate of the currency that most prices are in has the date of the quote unless it has one."""
 _DECLARED = own(folder("data") / FILE, FILE).data
@@ -182,7 +183,10 @@ def form(workspace: Workspace, request: Request) -> Data:
     if answers is not None:
         former = _servers_there(data_of(text))
         name = nearest_name(str(request.get("path"))) or STARTER_NAME
-        text = _answered(text, answers, name, language_of(request))
+        words, begun = language_of(request), not text.strip()
+        text = _answered(text, answers, name, words)
+        if begun and text:
+            text = set_value(text, NUMBER, workspace.next_number(), comments_in(words))
         if goal and answers.get(PURPOSE) in PURPOSES:  # which has the size that its workload needs
             for size in SIZES:
                 text = without(text, size)

@@ -11,7 +11,7 @@ from typing import Any
 from bomgen.apply.application import STALE, apply_quote, choose_book, name_book, named_books
 from bomgen.catalog.files import Catalog
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.document import Cell
+from bomgen.core.document import Cell, Document
 from bomgen.core.language import Language
 from bomgen.core.safety import MAX_FILE
 from bomgen.core.units import Totals
@@ -167,19 +167,25 @@ def _amount(totals: Totals, words: Language) -> str:
 # bills --------------------------------------------------------------------------------------------------------------
 
 
-def xray(_workspace: Workspace, request: Request) -> Data:
-    """Return what is found about a bill, as a page, and the plan that explains it, None without one."""
+def xray(workspace: Workspace, request: Request) -> Data:
+    """Return what is found about a bill, as a page, and the plan that explains it, None without one.
+
+    `plan` is what the cables of a point-to-point sheet are compared with; `has_cables` says whether it is one.
+    """
     name, content = file_of(request)
     words, catalog = language_of(request), Catalog()
     try:
         inspection = inspect(open_bill(content, name, catalog, _asked(request, ROLES)))
     except PlanErrors as errors:
         return _asking(errors, words) | {"plan": None}
+    has_cables, plan_file = bool(inspection.found.bill.cables), request.get("plan")
+    compared = _verified(workspace, plan_file, [("", name, content)], words, True) if plan_file and has_cables else None
     answer: Data = {
         "questions": [],
         "problems": [],
-        "html": html(xray_document(inspection.found, words), words, alone=False).decode(),
+        "html": html(xray_document(inspection.found, words, compared=compared), words, alone=False).decode(),
         "plan": None,
+        "has_cables": has_cables,
     }
     try:
         plan = plan_name(name)
@@ -197,18 +203,28 @@ def verify(workspace: Workspace, request: Request) -> Data:
 
     The file NAMES has the planned names of devices by those that they have.
     """
+    words, files = language_of(request), [("", *file_of(file)) for file in request["files"]]
+    return {"html": html(_verified(workspace, request, files, words), words, alone=False).decode()}
+
+
+def _verified(
+    workspace: Workspace,
+    plan: Request,
+    files: Sequence[tuple[str, str, bytes]],
+    words: Language,
+    are_whole: bool = False,
+) -> Document:
     from bomgen.verify.findings import USUAL_ERROR_RATE, verification_document  # which load NumPy
     from bomgen.verify.findings import verify as compare
     from bomgen.verify.reading import read_names, read_outputs
 
-    words, report = language_of(request), work_out(plan_of(workspace, request))
+    report = work_out(plan_of(workspace, plan))
     if report.clusters:
         raise Refused("the plan has several clusters; verify one of them with `bomgen verify --cluster`")
-    files = [file_of(file) for file in request["files"]]
-    names = dict(chain.from_iterable(read_names(text, name).items() for name, text in files if name == NAMES))
-    as_built = read_outputs(("", *file) for file in files if file[0] != NAMES)
+    names = dict(chain.from_iterable(read_names(text, name).items() for _, name, text in files if name == NAMES))
+    as_built = read_outputs((file for file in files if file[1] != NAMES), are_whole)
     verification = compare(as_built, list_cables(report), names, USUAL_ERROR_RATE)
-    return {"html": html(verification_document(verification, report.plan.name, words), words, alone=False).decode()}
+    return verification_document(verification, report.plan.name, words)
 
 
 # edited quotes ------------------------------------------------------------------------------------------------------

@@ -38,11 +38,10 @@ from bomgen.sizing.prediction.predict import (
     UNMEASURED_FACTOR,
     WIDE,
     Prediction,
+    end_of_interval,
     floating,
-    lower_bound,
     mfu_of_step,
     predict,
-    upper_bound,
 )
 from bomgen.sizing.prediction.serving import TPOT, ReplicaSpeed
 from bomgen.sizing.prediction.terms import add_seconds
@@ -321,9 +320,8 @@ def _refit(learning: Reinforcement, inference: Inference, replica: Replica, link
     received = weights_of_model(inference) if learning.refit.value == GATHER else replica.weights
     experience = learning.experience
     seconds = seconds_of_refit(experience.refit, received, links.network, experience.refit_rate)
-    one = Figure(1.0, "ratio", _FACTOR)
-    width = Figure(log(UNMEASURED_FACTOR), "ratio", _FACTOR)
-    return Part(seconds, lower_bound(seconds, one, width), upper_bound(seconds, one, width))
+    widths = (Figure(sign * log(UNMEASURED_FACTOR), "ratio", _FACTOR) for sign in (-1, 1))
+    return Part(seconds, *(end_of_interval(seconds, width) for width in widths))
 
 
 _FACTOR = Assumed(message("refit-width"), message("refit-width-why"), (), "low", chosen=True)

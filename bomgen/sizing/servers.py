@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Server, network_bandwidth
 from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
 from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
 from bomgen.fabric.types import SERVER_LEAF
@@ -75,14 +76,14 @@ def count_servers(
     server = cluster.server
     for size in (cluster.gpus, cluster.servers, cluster.racks):
         if size and size.value > MAX_GPUS:
-            message = f"{size.value} exceed the supported maximum; at most {MAX_GPUS}"
-            raise Infeasible(message, because=size, rule="range")
+            text = f"{size.value} exceed the supported maximum; at most {MAX_GPUS}"
+            raise Infeasible(text, because=size, rule="range")
     _check_whole_spare_racks(cluster)
     if cluster.servers or cluster.racks:
         if server is None:
             name = cluster.gpu.identity.id
-            message = f"no server is known for the GPU {name}; set `cluster.gpus`, or describe a server"
-            raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+            text = f"no server is known for the GPU {name}; set `cluster.gpus`, or describe a server"
+            raise PlanErrors([Problem(cluster.mark, "error", text, "unknown-server", "cluster.server")])
         servers = cluster.servers or trays_of_racks(
             require(cluster.racks, "there are servers or racks"),
             require(server.trays, "plan.rules refuses other racks"),
@@ -96,26 +97,26 @@ def count_servers(
             if server.gpu_slots and server.gpus_included:
                 raise _unequal_shares(cluster.gpus, server.gpu_slots)
             down, up = (cluster.gpus.value // server.gpus.value + step for step in (0, 1))
-            fits = " or ".join(str(count * server.gpus.value) for count in (down, up) if count)
-            units = "compute trays" if server.trays else f"{server.identity.name} servers"
-            each = server.gpus.value
-            message = f"{units} have {each} GPUs each, and {cluster.gpus.value} is not a multiple of {each}; use {fits}"
-            raise Infeasible(message, because=cluster.gpus, rule="whole-servers")
+            fits = tuple(str(count * server.gpus.value) for count in (down, up) if count)
+            units = message("compute-trays") if server.trays else message("named-servers", id=server.identity.name)
+            each = str(server.gpus.value)
+            text = message("whole-servers", units=units, gpus=str(cluster.gpus.value), each=each, fits=fits)
+            raise Infeasible(text, because=cluster.gpus, rule="whole-servers", fixes=fits)
         return servers_for_gpus(cluster.gpus, server.gpus), cluster.gpus
     if required is None:
         mark = plan.training.mark if plan.training else cluster.mark
-        message = "the cluster size is not specified; set `target_days`, `cluster.gpus` or `cluster.servers`"
-        raise PlanErrors([Problem(mark, "error", message, "missing-key", "cluster")])
+        text = "the cluster size is not specified; set `target_days`, `cluster.gpus` or `cluster.servers`"
+        raise PlanErrors([Problem(mark, "error", text, "missing-key", "cluster")])
     if required.value > MAX_GPUS:
-        message = f"{required.value} GPUs would be needed, far more than any cluster has; check tokens and days"
-        raise Infeasible(message, because=required)
+        text = f"{required.value} GPUs would be needed, far more than any cluster has; check tokens and days"
+        raise Infeasible(text, because=required)
     if server is None:
         return None, required
     servers = _round_up(plan, servers_for_gpus(required, server.gpus), attached)
     gpus = gpus_of_servers(servers, server.gpus)
     if gpus.value > MAX_GPUS:
-        message = f"{gpus.value} GPUs after rounding up exceed the supported maximum; at most {MAX_GPUS}"
-        raise Infeasible(message, because=cluster.round_up_to, rule="range")
+        text = f"{gpus.value} GPUs after rounding up exceed the supported maximum; at most {MAX_GPUS}"
+        raise Infeasible(text, because=cluster.round_up_to, rule="range")
     return servers, gpus
 
 
@@ -163,8 +164,8 @@ def _unequal_shares(gpus: Figure, slots: Figure) -> Infeasible:
     """Return the error for a number of GPUs that chassis for cards do not hold in equal shares."""
     servers = ceil(gpus.value / slots.value)
     fits = " or ".join(str(servers * (gpus.value // servers + step)) for step in (0, 1))
-    message = f"{gpus.value} GPUs do not fit in {servers} servers in equal shares; use {fits}, or set `server.gpus`"
-    return Infeasible(message, because=gpus, rule="whole-servers")
+    text = f"{gpus.value} GPUs do not fit in {servers} servers in equal shares; use {fits}, or set `server.gpus`"
+    return Infeasible(text, because=gpus, rule="whole-servers")
 
 
 def _check_whole_racks(cluster: Cluster, server: Server) -> None:
@@ -173,12 +174,12 @@ def _check_whole_racks(cluster: Cluster, server: Server) -> None:
     if servers is None or trays is None or servers.value % trays.value == 0:
         return
     whole = ceil(servers.value / trays.value)
-    message = (
+    text = (
         f"`servers: {servers.value}` counts compute trays, of which a {server.identity.name} has {trays.value}; write "
         f"`racks: {servers.value}` for that many racks, or `servers: {whole * trays.value}` for the trays of "
         f"{_racks(whole)}"
     )
-    raise Infeasible(message, because=servers, rule="whole-racks")
+    raise Infeasible(text, because=servers, rule="whole-racks")
 
 
 def _check_whole_spare_racks(cluster: Cluster) -> None:
@@ -188,11 +189,11 @@ def _check_whole_spare_racks(cluster: Cluster) -> None:
         return
     fits = sorted({ceil(spares.value / trays.value), spares.value})
     whole = " or ".join(f"`spare_servers: {racks * trays.value}` for {_racks(racks)}" for racks in fits)
-    message = (
+    text = (
         f"`spare_servers: {spares.value}` counts compute trays; a {cluster.server.identity.name} has {trays.value} "
         f"and is only sold whole; write {whole}"
     )
-    raise Infeasible(message, because=spares, rule="whole-racks")
+    raise Infeasible(text, because=spares, rule="whole-racks")
 
 
 def _racks(count: int) -> str:
@@ -219,8 +220,8 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
     switched = (fabric for fabric in plan.fabrics if fabric.role == COMPUTE and not fabric.switchless)
     fabric = next(switched, None)
     if fabric is None:
-        message = f"round_up_to: {unit.value} needs a compute fabric with leaves to fill; add one"
-        raise Infeasible(message, because=unit, rule="no-fabric")
+        text = f"round_up_to: {unit.value} needs a compute fabric with leaves to fill; add one"
+        raise Infeasible(text, because=unit, rule="no-fabric")
     if unit.value == "scalable_unit" and fabric.scalable_unit:
         return round_up_servers(servers, fabric.scalable_unit)
     for _ in range(MAX_ROUNDS):
@@ -228,8 +229,8 @@ def _round_up_to_leaf(plan: Plan, servers: Figure, attached: Mapping[str, Attach
         if servers.value % filled.value == 0:
             return servers
         servers = round_up_servers(servers, filled)
-    message = f"rounding {servers.value} servers up to whole leaves does not settle; set `round_up_to: {{servers: n}}`"
-    raise Infeasible(message, because=unit, rule="rounding")
+    text = f"rounding {servers.value} servers up to whole leaves does not settle; set `round_up_to: {{servers: n}}`"
+    raise Infeasible(text, because=unit, rule="rounding")
 
 
 # peak flops ---------------------------------------------------------------------------------------------------------
@@ -296,9 +297,9 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
         names = ", ".join(sorted(name for name in peaks if "_" not in name))
         yours = f"give yours as `{precision.value}_{'sparse_' * sparse}tflops` of the GPU"
         right = f"`precision:` may be {names}, or {yours}" if names else "write `sparsity: dense`" if sparse else yours
-        message = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
+        text = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
         mark = first_given(precision) or fallback
-        raise PlanErrors([Problem(mark, "error", message, "unknown-figure", path)])
+        raise PlanErrors([Problem(mark, "error", text, "unknown-figure", path)])
     return peaks[str(precision.value)]
 
 

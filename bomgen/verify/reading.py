@@ -99,8 +99,11 @@ _TOOL = re.compile(r"(?:mlxlink|ethtool|ibstat)[-_.]")
 _SERIAL = re.compile(r"\(.*\)$")
 
 
-def read_outputs(files: Iterable[tuple[str, str, bytes]]) -> AsBuilt:
-    """Return the rows of outputs, given device (or empty), file and content. Raises PlanErrors for one of no form."""
+def read_outputs(files: Iterable[tuple[str, str, bytes]], are_whole: bool = False) -> AsBuilt:
+    """Return the rows of outputs, given device (or empty), file and content; if they are whole, the rest is missing.
+
+    Raises PlanErrors for a file of no form.
+    """
     ports, whole, size = list[SeenPort](), set[str](), 0
     for host, name, content in files:
         size += len(content)
@@ -118,7 +121,7 @@ def read_outputs(files: Iterable[tuple[str, str, bytes]]) -> AsBuilt:
             forms = ", ".join(chain(*read_forms().values()))
             message = f"no form of output is recognised; give that of {forms}, or a table with a device and a port at "
             raise error_at(name, f"{message}both ends of each cable", "as-built")
-    return AsBuilt(tuple(ports), frozenset(whole))
+    return AsBuilt(tuple(ports), frozenset(port.mark.file for port in ports) if are_whole else frozenset(whole))
 
 
 def read_names(content: bytes, file: str) -> dict[str, str]:

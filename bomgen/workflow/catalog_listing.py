@@ -26,10 +26,10 @@ from bomgen.catalog.files import (
 from bomgen.catalog.identity import identity
 from bomgen.catalog.part_file_checks import UNVERIFIED, number_sources, plausible_ranges
 from bomgen.catalog.search import search
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.document import Cell, Column, ColumnKind, Document, Row, Section, Table, Value, row_of
 from bomgen.core.jobs import MAX_STEPS, OF_NAME, TooMuch, budget, spend
-from bomgen.core.messages import ENGLISH
+from bomgen.core.messages import ENGLISH, suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import IDS
 from bomgen.core.safety import quote

@@ -17,8 +17,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.files import KINDS, Catalog
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest, unknown
+from bomgen.core.diagnostics import PlanErrors, Problem, nearest
 from bomgen.core.language import Language, language
+from bomgen.core.messages import unknown
 from bomgen.core.provenance import json_value
 from bomgen.core.yaml_source import encoded
 from bomgen.output import writer

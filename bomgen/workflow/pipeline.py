@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
 from bomgen.core.jobs import MAX_STEPS, TooMuch, budget, report_stage, spend
-from bomgen.core.messages import Message, message
+from bomgen.core.messages import Message, message, suggestion
 from bomgen.core.provenance import Mark, first_given, require
 from bomgen.core.yaml_source import Source, assign
 from bomgen.design.assembly import MAX_ROUNDS, BuiltFabric, Design, design, parts_lookup
@@ -226,7 +226,7 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         return _route_cables_if_placed(design(plan, sizing, parts, attached), parts)
     except Infeasible as error:
         mark = first_given(error.because) or plan.mark
-        raise PlanErrors([Problem(mark, "error", error.message, error.rule)]) from error
+        raise PlanErrors([Problem(mark, "error", error.message, error.rule, fixes=error.fixes)]) from error
 
 
 def _report_cluster(

@@ -17,8 +17,9 @@ from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem, suggestion
+from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.jobs import TimedOut, report_read, run_program
+from bomgen.core.messages import suggestion
 from bomgen.core.provenance import FileName, Mark
 from bomgen.core.safety import read_sent, refuse_git_files
 from bomgen.core.yaml_source import MAX_BYTES, SUFFIXES, Path, Source, decoded, merged, override, read, value_at

@@ -47,8 +47,8 @@ NAME_LENGTH = 64
 """Maximum length of a plan's name, as in the plan schema."""
 DATE = ("quote", "date")
 """The key of a plan that prices are as old by; `build` never takes it from the clock."""
-USUAL_GPU = "h100-sxm"
-"""The GPU of a new plan, which is that of the starter."""
+USUAL_GPU = "b300-sxm"
+"""The GPU of a new plan until another one is named."""
 RULE = (
     f"lower-case letters, digits and hyphens, a letter or digit first, {NAME_LENGTH} characters at most, "
     "and no device of Windows"

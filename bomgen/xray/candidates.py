@@ -24,7 +24,9 @@ from bomgen.xray.lines import (
     Plan,
     Scope,
     Servers,
+    find_twin_rates,
     fits_switch,
+    is_single,
     port_gbps,
     sum_pieces,
 )
@@ -84,7 +86,8 @@ def list_servers(scope: Scope) -> list[Servers]:
     if machines:
         return machines
     unknown: Plan = {"name": "server of the bill", "gpus": GPUS, "nics": GPUS, "ports_per_cage": 2 if twins else 1}
-    return [_inline(unknown, port // GPUS, GPUS, True) for port in ports if port % GPUS == 0]
+    gbps = max((line.link_gbps for line in scope.list_modules_at_servers()), default=0)
+    return [_inline(unknown, port // GPUS, GPUS, True, gbps) for port in ports if port % GPUS == 0]
 
 
 def _named_server(scope: Scope) -> Record | None:
@@ -95,8 +98,8 @@ def _named_server(scope: Scope) -> Record | None:
     return named[0] if len(named) == 1 else None
 
 
-def _inline(described: Plan, count: int, nics: int, derived: bool = False) -> Servers:
-    described = {**described, "port_gbps": MOST_NIC_GBPS}
+def _inline(described: Plan, count: int, nics: int, derived: bool = False, gbps: int = 0) -> Servers:
+    described = {**described, "port_gbps": max(gbps, MOST_NIC_GBPS)}
     return Servers({"gpu": "h100-sxm", "server": described, "servers": count}, count, nics, GPUS, derived)
 
 
@@ -242,7 +245,7 @@ def _describe_hosts(lines: Sequence[SentLine], ports: Sequence[int]) -> list[Pla
     ]
 
 
-STRUCTURES, RAIL_PODS, LINKED_PAIR = "xray-structures.yaml", "rail_pods", "linked_pair"
+STRUCTURES, RAIL_PODS, LINKED_PAIR, SPREAD = "xray-structures.yaml", "rail_pods", "linked_pair", "spread"
 USUAL_UNITS = (16, 20, 24, 32, 64, 72, 128)
 """Servers per scalable unit in published designs."""
 LEAST_UNITS = 2
@@ -275,6 +278,17 @@ def usual_structures(scope: Scope, servers: Servers, switch: Plan) -> Iterator[t
     extras, rates = list_extras(scope, servers), _rates(scope, switch)
     for shape, (extra, guesses), rate in product(shapes, extras, rates):
         yield merge(shape, extra, rate), guesses
+
+
+def spread_structures(scope: Scope, servers: Servers, _: Plan) -> Iterator[tuple[Plan, int]]:
+    """Yield compute networks whose uplinks are spread over as many spines as the bill has, if fewer are enough."""
+    counts = scope.count_tiers()
+    if scope.role != COMPUTE or not counts.keys() >= {"leaf", "spine"}:
+        return
+    below: Plan = {"leaf": {"downlinks": -(-servers.number * servers.nics // counts["leaf"])}}
+    ratios = ({}, *({"oversubscription": ratio} for ratio in _ratios(scope)))
+    for ratio, leaf, spread in product(ratios, (below, {}), read_data(STRUCTURES)[SPREAD]):
+        yield merge(spread, {"tiers": 2, "spine": {"count": counts["spine"]}}, leaf, ratio), 1
 
 
 def rarer_structures(scope: Scope, servers: Servers, switch: Plan) -> Iterator[tuple[Plan, int]]:
@@ -350,7 +364,7 @@ def lumped_structures(scope: Scope, servers: Servers, _: Plan) -> Iterator[tuple
                     yield merge({"tiers": 2}, homing, tiers, extra), 1 + guesses
 
 
-STAGES = (usual_structures, lumped_structures, rarer_structures, fixed_structures)
+STAGES = (usual_structures, lumped_structures, spread_structures, rarer_structures, fixed_structures)
 """Structures in the order of trials; later ones are skipped if an earlier one explains everything."""
 
 
@@ -458,11 +472,13 @@ def list_links(scope: Scope, switch: str) -> Iterator[Plan]:
     plugs = {line.id: str(line.record.value("cage") or "any") for line in modules}
     # If the line of one end is missing, a module of another end may be used there too.
     in_switch = [line.id for line in unplaced or modules if accepts(cage, plugs[line.id], cage_rules)]
+    twins = find_twin_rates(modules)
+    in_nics = [line.id for line in modules if is_single(line, twins)]
     if unplaced:
         at_servers = [
             line.id for line in unplaced if not (line.place.tier or accepts(cage, plugs[line.id], cage_rules))
         ]
-        in_server = at_servers or in_switch
+        in_server = at_servers or in_nics or in_switch
     else:
         in_server = [line.id for line in modules if plugs[line.id] == "any"]
     ends = {

@@ -37,24 +37,32 @@ NOTED = ("without-racks", "without-pdus", "without-spares", "choose", "choose-pi
 """Findings on what a bill need not have, which are one line of notes."""
 
 
-def xray_document(xray: Xray, language: Language, every: bool = False) -> Document:
-    """Return the findings about a bill as a document; all of them, or at most `MOST_SHOWN` doubts and unknowns each."""
+def xray_document(xray: Xray, language: Language, every: bool = False, compared: Document | None = None) -> Document:
+    """Return the findings about a bill as a document; all of them, or at most `MOST_SHOWN` doubts and unknowns each.
+
+    `compared` says what differs between its cables and a plan.
+    """
     word = language.word
     counts = {severity: sum(1 for finding in xray.findings if finding.severity == severity) for severity in SEVERITIES}
     return Document(
         title=word("xray-heading", file=xray.bill.file),
         language=language.code,
         headline=tuple((word(f"xray-{severity}s"), Cell(count)) for severity, count in counts.items()),
-        sections=tuple(section for section in _sections(xray, language, every) if section.tables or section.text),
+        sections=tuple(
+            section for section in _sections(xray, language, every, compared) if section.tables or section.text
+        ),
         footer=word("compare-footer", version=__version__),
     )
 
 
-def _sections(xray: Xray, language: Language, every: bool) -> Iterator[Section]:
+def _sections(xray: Xray, language: Language, every: bool, compared: Document | None) -> Iterator[Section]:
     word = language.word
     shown, hidden = _shown_findings(xray.findings, every)
     table = _findings(shown, xray.bill.currency, language)
-    said = [*answer(xray, language), *_read(xray, language)]
+    first, wrong = answer(xray, language)
+    of_plan = [text for section in compared.sections[:1] for text in section.text] if compared else []
+    is_wrong = wrong != word("xray-nothing-wrong")
+    said = [first, *of_plan, *([wrong] if is_wrong or not of_plan else []), *_read(xray, language)]
     if noted := list(_notes(xray.findings, language)):
         said.append(word("xray-not-listed", parts=word("list-comma").join(dict.fromkeys(noted))))
     if hidden:
@@ -64,6 +72,7 @@ def _sections(xray: Xray, language: Language, every: bool) -> Iterator[Section]:
     assumed = tuple(_assumption(figure, origin, language) for figure, origin in xray.assumptions)
     yield Section("fabrics", word("xray-fabrics"), assumed, (fabrics,) if fabrics.rows else ())
     yield Section("lines", word("xray-lines"), (), (_lines(xray, language),))
+    yield from compared.sections if compared else ()
 
 
 def _assumption(figure: Figure, origin: Assumed, language: Language) -> str:
@@ -202,7 +211,7 @@ def _describe_counts(network: CountedNetwork, language: Language) -> str:
         kind = language.word(f"label-{links.kind}") if links.kind else language.word("xray-links-of-any-kind")
         rate = f" ({links.gbps}G)" if links.gbps else ""
         said.append(language.word("xray-has-links", links=links.links, kind=kind, rate=rate))
-        if links.kind == SERVER_LEAF and not network.switches:
+        if links.kind == SERVER_LEAF and links.gbps and not network.switches:
             said.append(language.word("xray-as-gpus", links=links.links))
     return language.word("list-comma").join(said)
 

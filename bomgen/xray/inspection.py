@@ -386,12 +386,18 @@ def _inspect(bill: SentBill, designs: Designs) -> Inspection:
             findings += find_idle_ports(result.best, scope, bill)
         best = result.best
         if trusted and result.usual and result.usual.fit.wrong and result.usual not in best:
-            best = (result.usual, *best)  # lines that findings refer to are shown too
+            # Lines that findings refer to are shown too; a design that explains all of them comes first.
+            best = (result.usual, *best) if best[0].fit.wrong else (*best, result.usual)
         explains = _explains(best, trusted)
         if scope.role == COMPUTE and explains != "nothing" and not cluster and not scope.servers:
             assumed = best[0].candidate.servers
         claimed.update((cluster, line.mark) for line in _explained_lines(best, explains))
-        counted = count_network((*scope.own, *_unrecognised(scope, bill)))
+        fastest = max((line.link_gbps for line in scope.of_kind("transceiver")), default=0)
+        lit = (
+            line for line in scope.free if line.is_fibre or (line.kind == "transceiver" and line.link_gbps == fastest)
+        )
+        unplaced = lit if scope.role == COMPUTE else ()
+        counted = count_network((*scope.own, *unplaced, *_unrecognised(scope, bill)))
         name = scope.name or (UNNAMED if explains == "nothing" else scope.role)
         fabrics.append(Explained(name, scope.role, cluster, best, explains, counted))
     findings += [*laws, *required.findings()]
@@ -480,6 +486,7 @@ def _count_carried(fitted_plan: FittedPlan, catalog: Catalog) -> int:
     leaf = built.fabric.tiers[0]
     ports = int(catalog.find_original("switch", leaf.switch.identity.id).value("ports") or 0)
     below = int(leaf.count.value) * (ports // 2 if len(built.fabric.tiers) > 1 else ports)
+    below -= sum(2 * int(links.count.value) for links in built.fabric.links if links.within_tier)
     carried = below // (servers.nics * (int(built.fabric.planes.value) if built.fabric.planes else 1))
     return carried if carried >= MOST_CARRIED * servers.number else 0
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import Catalog, Record
 from bomgen.catalog.identity import identity
 from bomgen.catalog.parts import ANY, Identity
 from bomgen.core.diagnostics import PlanErrors
@@ -89,7 +89,8 @@ def slot_of(line: Line) -> PlacedPart:
     )
 
 
-ROLES = (COMPUTE, STORAGE, IN_BAND, OUT_OF_BAND)
+BESIDE_COMPUTE = (STORAGE, IN_BAND, OUT_OF_BAND)
+ROLES = (COMPUTE, *BESIDE_COMPUTE)
 APPLIANCE = "appliance"
 """Kind of hosts that a plan names by part."""
 MACHINES = (APPLIANCE, "storage")
@@ -181,14 +182,29 @@ class Scope(NamedTuple):
         return (ends - 1) * self.count_tiers().get("leaf", 0)
 
     def list_modules_at_servers(self) -> Iterator[SentLine]:
-        """Yield the modules at servers: as stated, or because they fit no switch."""
-        cage_rules = rules(self.catalog)
+        """Yield the modules at servers: as stated, because they fit no switch, or as those beside twin-port ones."""
+        cage_rules, twins = rules(self.catalog), find_twin_rates(self.lines)
         cages = {str(line.record.value("cage") or "any") for line in self.of_kind("switch")}
         for line in self.of_kind("transceiver"):
             plug = str(line.record.value("cage") or "any")
-            fits = any(accepts(cage, plug, cage_rules) for cage in cages)
+            fits = any(accepts(cage, plug, cage_rules) for cage in cages) and not is_single(line, twins)
             if line.quantity and (line.place.tier == "server" if line.place.tier else not fits):
                 yield line
+
+
+def find_twin_rates(lines: Iterable[SentLine]) -> set[int]:
+    """Return the rates [Gb/s] of links that twin-port modules serve, if no line says where its modules are.
+
+    Modules of one port at such a rate are then in NICs.
+    """
+    modules = [line for line in lines if line.kind == "transceiver"]
+    placed = any(line.place.tier for line in modules)
+    return set() if placed else {line.link_gbps for line in modules if line.links_per_piece > 1}
+
+
+def is_single(line: SentLine, twin_rates: Collection[int]) -> bool:
+    """Return whether a line is of modules of one port at a rate that twin-port modules serve, too."""
+    return line.kind == "transceiver" and line.links_per_piece == 1 and line.link_gbps in twin_rates
 
 
 def list_scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
@@ -202,16 +218,18 @@ def list_scopes(bill: SentBill) -> Iterator[tuple[Scope, str]]:
     named = dict.fromkeys(
         (line.cluster, line.place.fabric)
         for line in parts
-        if line.place.fabric and line.kind in ("switch", "transceiver", "cable")
+        if line.place.fabric and (line.kind in ("transceiver", "cable") or line.kinds == ("switch",))
     )
-    if not named:
-        management = [line for line in parts if line.kind in COMPARED and _is_rj45(line)]
-        if management:
+    bare = [line for line in parts if not (line.place.fabric or line.cluster) and line.kind in COMPARED]
+    hosts = tuple(line for line in parts if _is_host(line))
+    is_secondary = {fabric for _, fabric in named} <= {*BESIDE_COMPUTE}
+    if not named or (is_secondary and any(line.kind == "switch" for line in bare)):
+        # Lines that name no network are of compute, unless the bill names that.
+        management = [line for line in bare if _is_rj45(line)]
+        if management and not named:
             yield Scope(bill.catalog, OUT_OF_BAND, OUT_OF_BAND, tuple(management), (), tuple(machines)), ""
-        network = [line for line in parts if line.kind in COMPARED and line not in management]
-        hosts = tuple(line for line in parts if _is_host(line))
-        yield Scope(bill.catalog, "", COMPUTE, tuple(network), (), tuple(machines), hosts=hosts), ""
-        return
+        network = tuple(line for line in bare if line not in management)
+        yield Scope(bill.catalog, "", COMPUTE, network, (), tuple(machines), hosts=hosts), ""
     listed = frozenset(line.kind for line in parts if line.kind in ("transceiver", "cable") and line.place.fabric)
     by_fabric = group_by(parts, lambda line: (line.cluster, line.place.fabric))
     switches = [line for line in parts if line.kind == "switch"]
@@ -284,12 +302,18 @@ def _serves(line: SentLine, switch: str) -> bool:
 
 def fits_switch(line: SentLine, switch: str) -> bool:
     """Return whether an end of a cable fits a port of a switch."""
-    cage_rules, record = rules(line.catalog), line.catalog.find_original("switch", switch)
-    groups = range(len(record.value("port_groups") or ()))
-    cages = {record.value("cage"), *(record.value("port_groups", at, "cage") for at in groups)} - {None} or {ANY}
-    cable = line.record
-    plugs = {str(cable.value(end, "cage") or ANY) for end in ("a", "b")}
-    return any(accepts(str(cage), plug, cage_rules) for cage in cages for plug in plugs)
+    cage_rules, ports = rules(line.catalog), _list_ports(line.catalog.find_original("switch", switch))
+    cages = {cage for _, cage, _ in ports} - {""} or {ANY}
+    plugs = {str(line.record.value(end, "cage") or ANY) for end in ("a", "b")}
+    return any(accepts(cage, plug, cage_rules) for cage in cages for plug in plugs)
+
+
+def _list_ports(switch: Record) -> list[tuple[int, str, int]]:
+    """Return number, cage and rate [Gb/s] of the ports of each group of a switch; 0 and empty if unknown."""
+    numbers = range(len(switch.value("port_groups") or ()))
+    groups: list[tuple[str | int, ...]] = [("port_groups", at) for at in numbers] or [()]
+    values = ([switch.value(*group, key) for key in ("ports", "cage", "port_gbps")] for group in groups)
+    return [(int(ports or 0), str(cage or ""), int(gbps or 0)) for ports, cage, gbps in values]
 
 
 def _split_over_clusters(line: SentLine, clusters: Sequence[str]) -> list[SentLine]:
@@ -327,21 +351,12 @@ def _is_rj45(line: SentLine) -> bool:
 
 def count_rj45_ports(line: SentLine) -> int:
     """Return the number of RJ45 ports of a switch."""
-    record = line.record
-    groups = range(len(record.value("port_groups") or ()))
-    rj45 = [at for at in groups if record.value("port_groups", at, "cage") == RJ45]
-    ports = sum(int(record.value("port_groups", at, "ports") or 0) for at in rj45)
-    return ports or (int(record.value("ports") or 0) if record.value("cage") == RJ45 else 0)
+    return sum(ports for ports, cage, _ in _list_ports(line.record) if cage == RJ45)
 
 
 def port_gbps(switch: str, catalog: Catalog) -> int:
     """Return the rate [Gb/s] of most ports of a switch; 0 if unknown."""
-    record = catalog.find_original("switch", switch)
-    groups = [
-        (int(record.value("port_groups", at, "ports") or 0), int(record.value("port_groups", at, "port_gbps") or 0))
-        for at in range(len(record.value("port_groups") or ()))
-    ]
-    return max(groups)[1] if groups else int(record.value("port_gbps") or 0)
+    return max(_list_ports(catalog.find_original("switch", switch)))[2]
 
 
 # line counts --------------------------------------------------------------------------------------------------------
@@ -392,23 +407,29 @@ def count_network(lines: Sequence[SentLine]) -> CountedNetwork:
     for line in lines:
         if line.quantity and line.kinds == ("switch",):
             switches[line.place.tier or "switch"] += line.quantity
+    twins = find_twin_rates(lines)
     linked = (line for line in lines if line.kind in ("transceiver", "cable") and line.quantity)
-    by_kind = group_by(linked, lambda line: line.place.links or (SERVER_LEAF if line.place.tier == "server" else ""))
-    counted = (_count_links(kind, of_kind) for kind, of_kind in by_kind.items())
+    by_kind = group_by(linked, lambda line: _links_of(line, twins))
+    counted, unlit = list[CountedLinks](), 0
+    for (kind, _), of_kind in sorted(by_kind.items(), key=lambda item: not item[0][0]):
+        cables = sum(line.links for line in of_kind if line.kind == "cable")
+        ends = Counter[str]()
+        for line in of_kind:
+            ends[line.place.tier] += line.links if line.kind == "transceiver" else 0
+        if kind:
+            links = cables or min(filter(None, ends.values()), default=0)
+            unlit += 0 if cables else links  # their fibres are among those of no stated kind
+        else:
+            links = (cables and max(cables - unlit, 0)) or max(ends.total() - unlit, 0) // 2
+        rates = {line.link_gbps for line in of_kind if line.kind == "transceiver" or not line.is_fibre}
+        counted.append(CountedLinks(kind, links, rates.pop() if len(rates) == 1 else 0))
     return CountedNetwork(tuple(switches.items()), tuple(links for links in counted if links.links))
 
 
-def _count_links(kind: str, lines: Sequence[SentLine]) -> CountedLinks:
-    cables = [line for line in lines if line.kind == "cable"]
-    modules = [line for line in lines if line.kind == "transceiver"]
-    ends = Counter[str]()
-    for line in modules:
-        ends[line.place.tier] += line.links
-    at_both_ends = min(ends.values()) if len(ends) > 1 else sum(ends.values()) // 2
-    links = sum(line.links for line in cables) or at_both_ends
-    rates = [line.link_gbps for line in modules]
-    rates += [line.link_gbps for line in cables if not line.is_fibre]
-    return CountedLinks(kind, links, max(rates, default=0))
+def _links_of(line: SentLine, twin_rates: Collection[int]) -> tuple[str, int]:
+    """Return the kind of links that a line is of, and the rate [Gb/s] of cables with plugs."""
+    at_server = line.place.tier == SERVER if line.place.tier else is_single(line, twin_rates)
+    return line.place.links or (SERVER_LEAF if at_server else ""), line.link_gbps if line.kind == "cable" else 0
 
 
 def summarise_servers(bill: SentBill) -> Iterator[Message]:

@@ -54,7 +54,7 @@ def check_parts(bill: SentBill) -> Iterator[Finding]:
         if named.certain and record.data.get("vendor") != GENERIC:
             yield from _contradictions(line, record)
         called = identity(record)
-        if called.availability != AVAILABLE:
+        if named.certain and called.availability != AVAILABLE:
             text = unavailable_message(called, named.kind, line.shown)
             if called.availability in NOT_YET_SOLD:  # the order date of a bill is unknown
                 yield at_line("unknown", line, "not-yet-sold", weight=GENERAL, text=text)

@@ -533,7 +533,9 @@ class Networks(NamedTuple):
 def find_networks(scope: Scope, basis: Basis) -> Networks:
     """Return the networks that explain the lines of `scope` best: one for all lines, or several."""
     tried = [_join([(scope, fit_fabric(scope, basis))], scope, basis)]
-    if scope.servers and scope.of_kind("switch") and tried[0].fit.wrong:
+    models = {line.id for line in scope.of_kind("switch")}
+    # With more models than networks it is a list of parts, for which every combination would be tried.
+    if scope.servers and 0 < len(models) <= 1 + len(BESIDE) and tried[0].fit.wrong:
         for networks in _add_network(_join((), scope, basis), COMPUTE, scope, basis):
             for role in BESIDE:
                 added = _add_network(networks, role, scope, basis)

@@ -126,6 +126,20 @@ def test_replace_starts_from_nothing(tmp_path: Path) -> None:
     assert found.changes == {}
 
 
+def test_a_file_extends_a_built_in_part(tmp_path: Path) -> None:
+    """It has the fields that it does not state, but for those of one part; nothing outside the catalogue is read."""
+    place = tmp_path / "switch" / "own.yaml"
+    place.parent.mkdir()
+    place.write_text("{extends: qm9700, name: mine, rack_units: 2}\n", encoding="utf-8")
+    switch, base = Catalog([tmp_path]).find("switch", "own"), Catalog().find("switch", "qm9700")
+    assert switch.value("ports") == base.value("ports")
+    assert (switch.value("rack_units"), switch.value("part_number"), switch.changed) == (2, None, None)
+    for name in ("own", "../switch/qm9700", "qm97000"):
+        place.write_text(f"{{extends: {name}, name: mine}}\n", encoding="utf-8")
+        with pytest.raises(PlanErrors, match=f"own.yaml:1:11: error: no built-in switch '{name}'"):
+            Catalog([tmp_path]).find("switch", "own")
+
+
 def test_folders_are_laid_over_each_other(tmp_path: Path) -> None:
     """The first folder changes what the second made of a built-in part."""
     first = own_file(tmp_path / "first", "gpu", "h100-sxm", "power: 650 W\n")

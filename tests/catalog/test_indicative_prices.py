@@ -12,9 +12,9 @@ from typing import Any
 import price_rules
 import yaml
 from indicative_prices import BOOK, DATA, FLASH_PRICE, READ, TB, YEAR, book, is_of_part
-from price_rules import LC_ADAPTER, MPO_ADAPTER
+from price_rules import CABLES, FIBRE_DATE, LC_ADAPTER, MPO_ADAPTER
 
-from bomgen.catalog.files import id_at_length
+from bomgen.catalog.files import Catalog, id_at_length
 from bomgen.catalog.part_file_checks import with_base
 from bomgen.core.schema import check_schema
 from bomgen.core.yaml_source import read
@@ -105,7 +105,8 @@ def test_no_panel_costs_less_than_its_adapters() -> None:
 def test_the_anchors_of_rules_are_not_older_than_a_year() -> None:
     """Those with a date; a rule whose anchor expires needs a new one."""
     dated = [(name, known.day) for name, known in vars(price_rules).items() if isinstance(known, price_rules.Known)]
-    assert dated
+    dated += [(f"{kind} {rate}", seen.day) for kind, by_rate in CABLES.items() for rate, seen in by_rate.items()]
+    dated.append(("fibres", FIBRE_DATE))
     assert [(name, day) for name, day in dated if day and date.fromisoformat(day) < READ - YEAR] == []
 
 
@@ -119,7 +120,7 @@ def test_indications_are_near_published_prices_of_2026() -> None:
     """Prices that no rule and no record rests on: the median ratio, the farthest, and how many the ranges hold."""
     rows = list(csv.DictReader(PUBLISHED.read_text("utf-8").splitlines()))
     ratios = {(row["part"], row["price"]): PRICES[row["part"]]["price"] / float(row["price"]) for row in rows}
-    held = [_least(PRICES[part]) <= float(price) <= _most(PRICES[part]) for part, price in ratios]
+    held = [least <= float(price) <= most for part, price in ratios for least, most in [_shown(PRICES[part])]]
     assert 0.9 <= median(ratios.values()) <= 1.1
     assert {row: ratio for row, ratio in ratios.items() if not 1 / 1.6 <= ratio <= 1.6} == {}
     assert sum(held) >= 0.85 * len(held)
@@ -157,8 +158,10 @@ def _least(entry: dict[str, Any]) -> float:
     return float(entry.get("min", entry["price"]))
 
 
-def _most(entry: dict[str, Any]) -> float:
-    return float(entry.get("max", entry["price"]))
+def _shown(entry: dict[str, Any]) -> tuple[float, float]:
+    """Return the range that a quote shows; that of an estimate without one is assumed."""
+    below, above = (float(Catalog().assumption(f"price-estimate-{end}").value) for end in ("below", "above"))
+    return entry.get("min", entry["price"] * (1 - below)), entry.get("max", entry["price"] * (1 + above))
 
 
 def _of_length(part: str, length: float) -> float:

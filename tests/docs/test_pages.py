@@ -16,6 +16,7 @@ import commands
 import errors
 import formulas
 import jsonschema
+import pictures
 import pytest
 import written
 from click.testing import CliRunner
@@ -265,3 +266,15 @@ def test_the_chinese_page_has_as_many_headings(page: str) -> None:
         for folder in ("", "zh")
     ]
     assert levels[1] == levels[0]
+
+
+def test_drawings_show_what_plans_come_to_today() -> None:
+    """Those that bomgen draws itself; `make docs` draws them anew."""
+    stale = [name for name, svg in pictures.drawings() if (pictures.PICTURES / name).read_text("utf-8") != svg]
+    assert stale == [], "run `make docs`"
+
+
+def test_every_picture_is_shown() -> None:
+    """None is left over from a page that was rewritten."""
+    shown = "".join(page.read_text("utf-8") for page in KEPT)
+    assert [path.name for path in pictures.PICTURES.iterdir() if f"pictures/{path.name})" not in shown] == []

@@ -394,7 +394,7 @@ const stories = {
       await page.tab("Prices").click();
       await page.built();
       await page.button("Enter missing prices").click();
-      await page.dialog.locator("tr", { hasText: "DGX H100" }).getByRole("textbox").fill(String(price));
+      await page.dialog.locator("tr", { hasText: "DGX B300" }).getByRole("textbox").fill(String(price));
       await page.button("Continue", page.dialog).click();
       await page.button("Use as selling prices", page.dialog).click();
       await page.dialog.waitFor({ state: "hidden" });
@@ -498,7 +498,7 @@ const stories = {
     const [file] = await Promise.all([page.waitForEvent("download"), page.button("Parts without a price (CSV)").click()]);
     seen.list = fs.readFileSync(await file.path(), "utf8");
     await page.button("Enter missing prices").click();
-    const server = page.dialog.locator("tr", { hasText: "DGX H100" }).getByRole("textbox");
+    const server = page.dialog.locator("tr", { hasText: "DGX B300" }).getByRole("textbox");
     await server.waitFor();
     const asked = await judged(page);
     if (asked.length) seen.axe.prices = asked;

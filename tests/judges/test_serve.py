@@ -184,8 +184,8 @@ def test_a_plan_begins_with_the_form(story, folder, tmp_path):
     for line in ("tax: 19%", "customer: Acme", "kind: support, years: 3"):
         assert line in written
     assert "has a price yet" in seen["prices"]
-    assert "dgx-h100" in seen["list"]
-    assert "part: dgx-h100, price: 280000" in seen["book"]
+    assert "dgx-b300" in seen["list"]
+    assert "part: dgx-b300, price: 280000" in seen["book"]
     assert seen["total"] == "2 of 10 lines priced"
     assert seen["missing"].startswith("A quote to a customer also needs: Vendor.")
     names = "".join(seen["formats"])

@@ -340,3 +340,21 @@ def test_zero_bytes() -> None:
     """A broken text is not taken for one in UTF-16: the place of the first zero byte is said."""
     with pytest.raises(PlanErrors, match=r"bill\.csv:2:8: error: a zero byte"):
         open_bill(b"P/N,Desc,Qty\nMQM,lea\0f,4\n", "bill.csv", CATALOG)
+
+
+def test_ends_of_cables_named_above_the_headings() -> None:
+    """Two rows name the columns of a point-to-point sheet, one with a slip; a twin-port module has two ports."""
+    above = [None, None, "Source", None, None, None, "Dest", None, None, None, None, "label"]
+    headings = ["SEQ", None, "rack", "name", "HCA/port", "Transceiver", "rack", "nae", "port", "Transceiver"]
+    rows = [
+        [n, None, "R1", f"LEAF-0{n}", f"{n}/{port}", "MMA4Z00-NS", "R2", "SPINE-01", f"{n}/{port}", "MMA4Z00-NS"]
+        for n in (1, 2)
+        for port in (1, 2)
+    ]
+    ends = [[*row, "MFP7E10-N007", f"LEAF-0{row[0]}"] for row in rows]
+    bill = read_workbook({"Links": [above, [*headings, "Cable Type", "hostname"], *ends]})
+    read_rows = {(line.part or line.description, line.place.tier): line.quantity for line in bill.lines}
+    assert read_rows == {
+        **{("leaf switch", "leaf"): 2, ("spine switch", "spine"): 1, ("MFP7E10-N007", ""): 4},
+        **{("MMA4Z00-NS", "leaf"): 2, ("MMA4Z00-NS", "spine"): 2},
+    }

@@ -125,7 +125,7 @@ def test_links_of_two_servers_have_the_rate_that_the_plan_gives() -> None:
     ("gpu", "servers", "switches", "managers"),
     [
         ("l40s", 1, ["sn3700", "sn2201"], 0),
-        ("h100-sxm", 1, ["sn3700", "sn4600c", "sn2201"], 0),
+        ("h100-sxm", 1, ["sn3700", "sn2201", "sn2201"], 0),
         ("b200-sxm", 3, ["sn3700", "sn4600c", "sn2201"], 1),
         ("b200-sxm", 4, ["qm9700", "sn4600c", "sn2201"], 5),
         ("ascend-910b1", 1, ["huawei-ce8851", "sn2201"], 0),

@@ -32,5 +32,7 @@ def test_splits_are_those_that_publishers_run(worked: Callable[[dict[str, Any]],
         alike += size in question["degrees"]
         assert size in question["degrees"] or {2 * size, size / 2} & set(question["degrees"]), (question, size)
         assert need.gpus_required.value <= need.gpus_to_buy.value
+        own = need.replicas.value * size + (need.prefill.gpus.value if need.prefill else 0)
+        assert (need.required_as is None) is (need.gpus_required.value == own), question
         assert "tensor 16" not in str(need.replica)
     assert alike >= ENOUGH

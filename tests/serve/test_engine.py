@@ -290,3 +290,34 @@ def test_the_engine_needs_neither_network_nor_processes() -> None:
     program += f"print(*({lacking!r} & sys.modules.keys()))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fixes"), [("gpus: 30", ["24", "32"]), ("servers: 0", ["1"]), ("servers: 4\nsite: {pue: 0.5}", ["1"])]
+)
+def test_a_value_out_of_range_has_those_that_would_be_right(wrong: str, fixes: list[str], workspace: Workspace) -> None:
+    """A number that no whole servers have, and one below a limit, which the page says in its language."""
+    [problem, *_] = engine.build(workspace, asked(text=PLAN.replace("servers: 4", wrong), language="zh"))["problems"]
+    assert problem["fixes"] == fixes
+    assert re.search("[\u4e00-\u9fff]", problem["message"] + problem["remedy"])
+
+
+def test_drawings_name_devices_whose_links_stay_in_their_pods() -> None:
+    """Rail groups of a SuperPOD: what is drawn in one pod is cabled to spines of this pod alone, by the cable list."""
+    text = (Path(__file__).parents[2] / "plans" / "superpod-a100-140.yaml").read_text("utf-8")
+    workspace = Workspace(Path(__file__).parents[2] / "plans")
+    request = {"path": "superpod-a100-140.yaml", "text": text}
+    network = engine.build(workspace, {**request, "tabs": ["network"]})["tabs"]["network"]
+    pods = re.findall(r'data-device="compute leaf (\d+)"', network), re.findall(r"compute spine (\d+)\"", network)
+    spines, leaves = ([int(number) for number in numbers] for numbers in reversed(pods))
+    assert (leaves[:3], spines[:3]) == ([1, 9, 49], [1, 2, 10])
+    found = engine.device(workspace, {**request, "device": "compute leaf 9"})
+    assert found["name"] == "compute-leaf-09"
+    above = {int(link["at"].rpartition(" ")[2]) for link in found["links"] if " spine " in link["at"]}
+    assert above == {*range(1, 11)}
+    below = [link for link in found["links"] if " server " in link["at"]]
+    assert {link["rail"] for link in below} == {0}
+    server = engine.device(workspace, {**request, "device": "server-021"})
+    assert {"device": found["name"], "port": "nic1"}.items() <= server["links"][0].items()
+    with pytest.raises(Refused, match="no device"):
+        engine.device(workspace, {**request, "device": "compute leaf 999"})

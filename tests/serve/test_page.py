@@ -68,6 +68,7 @@ def test_every_word_is_used_and_known() -> None:
     asked["values"] = {*PURPOSES, NONE, *proposed, *languages(), *declaration_at(("quote", "state")).words}
     numbers = {declaration_at(question.path).unit for question in QUESTIONS if question.kind == "number"}
     asked["readers"] = {*READERS, PROGRAMS}
+    asked["facts"] = {"model", "place", "power"}
     asked["units"] = numbers - {"count", "word"}
     asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}
     code = "".join(path.read_text("utf-8") for path in [*PAGE.parent.glob("*.py"), PAGE / "api.js"])

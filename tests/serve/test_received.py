@@ -457,3 +457,17 @@ def test_how_a_list_was_read_is_said_in_the_language_of_the_page(workspace: Work
     ]
     assert [text for text in [*said, "1 个价格与目录内的料号不符"] if text not in html] == []
     assert not re.search(r"by its heading|not read|header in|left out|no price|near:", html)
+
+
+def test_a_sheet_of_cables_is_compared_with_a_plan(workspace: Workspace) -> None:
+    """The second sentence says that a cable of the chosen plan is missing; without a plan it is about the sheet."""
+    plan = {"path": "a.yaml", "text": PLAN}
+    sheet = base64.b64decode(engine.download(workspace, {**plan, "format": "wiring-csv"})["base64"])
+    lines = sheet.decode("utf-8-sig").splitlines(keepends=True)
+    shortened = "".join(lines[:-1]).encode()
+    found = received.xray(workspace, dropped("cables.csv", shortened))
+    assert found["has_cables"]
+    compared = received.xray(workspace, dropped("cables.csv", shortened, plan=plan))
+    number, said = len(lines) - 1, " cables as planned, 0 wrong, 1 missing, 0 not checked"
+    assert f"{number - 1} of {number}{said}" in compared["html"]
+    assert said not in found["html"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,15 @@ def test_a_refusal_is_said_in_the_language_of_the_page(tmp_path: Path, language:
     with pytest.raises(Refused, match="is not a plan") as refused:
         Workspace(tmp_path).locate("a.txt")
     assert said in refused.value.said({"language": language})
+
+
+def test_the_next_number_follows_the_last_of_the_usual_scheme(tmp_path: Path) -> None:
+    """The scheme of most quotes counts on, a new year begins anew, and a folder without numbers has the usual one."""
+    year, plans = date.today().year, Workspace(tmp_path)
+    assert plans.next_number() == f"Q-{year}-001"
+    for at, number in enumerate((f"AB-{year - 1}-0217", f"AB-{year - 1}-0218", "X7")):
+        text = f"bomgen: 1\nname: p{at}\ncluster: {{gpu: h100-sxm}}\nquote:\n  number: {number}\n"
+        (tmp_path / f"p{at}.yaml").write_text(text, "utf-8")
+    assert plans.next_number() == f"AB-{year}-001"
+    (tmp_path / "p3.yaml").write_text(text.replace("X7", f"AB-{year}-0099"), "utf-8")
+    assert plans.next_number() == f"AB-{year}-0100"

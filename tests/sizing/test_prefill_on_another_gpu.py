@@ -53,11 +53,19 @@ def test_its_servers_are_billed_and_cabled(worked: Worked) -> None:
     assert serving.need.gpus_required.value == serving.need.replicas.value * serving.need.replica.gpus.value
 
 
+def test_two_pools_serve_what_both_can(worked: Worked) -> None:
+    """Long prompts and short outputs: the replicas for prompts set the bound, at 95 % of their time."""
+    keys = {"model": "llama-3.1-8b", "precision": "bf16", "output_tokens": 16, "requests_per_minute": 60}
+    found = result(served(worked, "h100-sxm", None, disaggregated=True, **keys))["workload"]
+    most = found["prefill_load"] * found["requests_per_minute"] / 60
+    assert 0.5 < most <= 0.95
+
+
 @pytest.mark.parametrize(
     ("language", "servers", "gpus"),
     [
-        ("en", "Servers for prefill, on the same networks: DGX H100 (4).", "Included in each: 8 × H100 SXM5 80GB"),
-        ("zh", "接入同一网络的 Prefill 服务器：DGX H100（4 件）。", "每台含：H100 SXM5 80GB × 8"),
+        ("en", "Servers for prefill, on the same networks: DGX H100 (4).", "8 × H100 SXM5 80GB"),
+        ("zh", "接入同一网络的 Prefill 服务器：DGX H100（4 件）。", "H100 SXM5 80GB × 8"),
     ],
 )
 def test_its_servers_are_quoted_by_what_they_do(language: str, servers: str, gpus: str, worked: Worked) -> None:

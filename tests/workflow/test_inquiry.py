@@ -28,7 +28,7 @@ fabrics: {compute: default}
 quote: {price_book: indicative}
 """
 Sold = Callable[[Catalog], Iterator[tuple[str, Record]]]
-COMPETING = {"h100-sxm": "dgx-h100", "h200-sxm": "dgx-h200", "b200-sxm": "dgx-b200", "mi300x": "dell-xe9680-mi300x"}
+COMPETING = {"b300-sxm": "dgx-b300", "h200-sxm": "dgx-h200", "b200-sxm": "dgx-b200", "mi300x": "dell-xe9680-mi300x"}
 
 
 @pytest.fixture

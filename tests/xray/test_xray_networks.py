@@ -8,7 +8,8 @@ import pytest
 from bills_with_errors import CATALOG, Row, look, rows_of
 from depth import DEEP
 
-from bomgen.xray.contents import open_bill
+from bomgen.core.language import language
+from bomgen.xray.contents import answer, open_bill
 from bomgen.xray.inspection import Inspection, inspect
 
 PLANS = Path(__file__).parents[2] / "plans"
@@ -155,3 +156,58 @@ def test_network_without_servers() -> None:
     found = look(rows).found
     assert [(fabric.explains, fabric.designs[0].servers) for fabric in found.fabrics] == [("whole", 128)]
     assert {each.code for each in found.findings if each.severity != "unknown"} <= {"required"}
+
+
+RACKS = """Item,Qty,Notes
+GB300 NVL72 rack,8,72 GPUs each
+Quantum-X800 Q3400-RA leaf,8,
+Quantum-X800 Q3400-RA spine,4,
+MMS4A00-XM 1.6T 2xDR4 twin port OSFP,864,switch side
+MMS4A20-XM800 800G DR4 single port,576,for ConnectX-8
+MPO-12/APC SMF 10 m,576,tray to leaf
+MPO-12/APC SMF 30 m,576,leaf to spine
+SN2201,16,OOB
+"""
+TENDER = """序号,货物名称,技术参数要求,单位,数量
+1,计算网络接入交换机（Leaf）,64个400G QSFP-DD端口,台,16
+2,计算网络汇聚交换机（Spine）,64个400G QSFP-DD端口,台,8
+3,400G光模块（交换机侧）,"400G QSFP-DD DR4，MPO12，500m",个,1536
+4,400G光模块（服务器侧）,"400G QSFP112 DR4，MPO12，500m",个,512
+5,MPO光跳线,MPO12-MPO12 单模 OS2 30米,根,1024
+6,存储网络交换机,48*25G+8*100G,台,4
+"""
+OPTICS = """品名,规格,数量
+光模块,800G OSFP 2xDR4 双MPO12 1310nm 500m 带散热鳍,384
+光模块,400G OSFP DR4 平顶 MPO12/APC 500m,256
+跳线,MPO12/APC-MPO12/APC 单模 OS2 B类极性 30m,512
+"""
+SPREAD = """SKU;Description;Quantity
+DCS-7060DX5-64S-F;leaf;8
+DCS-7060DX5-64S-F;spine;4
+QDD-400G-DR4;400GBASE-DR4 QSFP-DD;512
+OSFP-400G-DR4;400G DR4 OSFP flat top for NIC;256
+CAB-30;MPO12/APC-MPO12/APC SMF 30m;384
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (RACKS, "144 compute trays); compute: rail-optimized, 8 leaf + 4 spine (Quantum-X800 Q3400-RA), 1:1."),
+        (
+            TENDER,
+            "compute: 16 leaf + 8 spine, 512 server-leaf links (400G), 512 fabric links (400G); storage: 4 switch",
+        ),
+        (OPTICS, "256 server-leaf links (400G), the ports of 256 GPUs with one each, 256 fabric links (400G)."),
+        (
+            SPREAD,
+            "compute: rail-optimized, 8 leaf + 4 spine (DCS-7060DX5-64S), 2:1, with quantities taken from the bill",
+        ),
+    ],
+    ids=["management-alone-named", "unknown-switches", "optics-alone", "more-spines-than-needed"],
+)
+def test_answers_of_strangers(text: str, first: str) -> None:
+    """What an engineer reads in a bill by its words, roles and counts is the first sentence, and nothing is wrong."""
+    found = inspect(open_bill(text.encode(), "bill.csv", CATALOG)).found
+    assert first in answer(found, language("en"))[0]
+    assert list_certain(Inspection(found, ())) == []

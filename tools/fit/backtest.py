@@ -23,6 +23,8 @@ from bomgen.sizing.prediction.serving import REQUEST, TPOT
 
 TARGETS_S = (0.010, 0.015, 0.020, 0.030, 0.050)
 LOADS = np.geomspace(1, 4096, 49)
+COMPARED = ("engine_version", "prompt", "output", "speculative")
+"""Columns that are equal in the rows of a sweep, besides model, accelerator, engine and format."""
 FEWEST_ROWS = 3
 """Numbers of requests in flight that a sweep has at least."""
 MARGINS = {"dense": "inference-margin-dense", "moe": "inference-margin-mixture"}
@@ -99,7 +101,8 @@ def _sweeps(table: Times) -> list[list[MeasuredServing]]:
 
 
 def _question(row: MeasuredServing) -> str:
-    return " ".join((row.group, row.version, row.fields["prompt"], row.fields["output"], row.fields["speculative"]))
+    source, _, _ = row.fields["source"].partition("-")
+    return " ".join((row.group, source, *(row.fields[key] for key in COMPARED)))
 
 
 def _predict(fit: Fit, row: MeasuredServing) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from evaluate import by_label, errors, everything, predict_unseen
 from hierarchy import Array, Fit
 from numpy.typing import NDArray
 from serving import BATCH, Times
+from training import KINDS as KINDS_OF_MODELS
 from training_rows import UnusedRow
 
 from bomgen.sizing.prediction.coefficients import SERVING_FIT, load
@@ -25,7 +26,6 @@ SHOWN = ("By what the fit has not seen", "Choice and number, model left out")
 """Sections of the page; all of them are in the CSV file."""
 KINDS = {TPOT: "TPOT", TTFT: "TTFT", REQUEST: "throughput", BATCH: "batches"}
 BANDS = ((0, 8), (8, 32), (32, 128), (128, np.inf))
-KIND_NAMES = {"dense": "dense", "mixtures": "moe"}
 SMALL = 30
 """Groups with fewer rows are not judged by themselves."""
 
@@ -115,19 +115,18 @@ def _left_out_with_pairs(table: Times, numbers: NDArray[np.str_]) -> Array:
 
 def intervals(table: Times, predicted_times: Array, engines: NDArray[np.str_]) -> Iterator[str]:
     """How many times lie in their 90 % interval, whose width and centre know nothing of the model."""
-    inside, dense = serving.covered(table, predicted_times), np.char.endswith(table.kinds, "dense")
+    inside = serving.covered(table, predicted_times)
     groups: dict[str, Mask] = {"all": np.isin(engines, serving.ENGINES)}
     for engine in serving.ENGINES:
-        for kind, used in (("dense", dense), ("mixtures", ~dense)):
-            groups[f"{engine}, {kind}"] = (engines == engine) & used
+        for kind in KINDS_OF_MODELS.values():
+            groups[f"{engine} {kind}"] = (engines == engine) & np.char.endswith(table.kinds, kind)
     times = (TPOT, TTFT, REQUEST)
     yield "\n## Times held by their 90 % interval, model left out\n"
     yield f"| | {' | '.join(KINDS[time] for time in times)} | half width |\n|---|{'---|' * 4}"
     for name, used in groups.items():
         masks = [used & (table.kind == time) for time in times]
         cells = [f"{inside[mask].mean():.0%} of {mask.sum()}" if mask.sum() >= SMALL else "" for mask in masks]
-        engine, _, kind = name.partition(", ")
-        widths = [load(SERVING_FIT)["widths"][time].get(f"{engine} {KIND_NAMES.get(kind)}") for time in times]
+        widths = [load(SERVING_FIT)["widths"][time].get(name) for time in times]
         factors = " / ".join(f"{np.exp(width):.2f}" for width in widths if width)
         if any(cells):
             yield f"| {name} | {' | '.join(cells)} | {factors} |"

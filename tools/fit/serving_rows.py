@@ -56,7 +56,6 @@ class MeasuredServing(NamedTuple):
     """Line of the file."""
     fields: Mapping[str, str]
     engine: str
-    version: str
     generation: str
     model: str
     gpu: str
@@ -123,7 +122,6 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         number=number,
         fields=fields,
         engine=fields["engine"],
-        version=f"{fields['engine']} {fields['engine_version']} {fields['source'].partition('-')[0]}",
         generation=born,
         model=fields["model"],
         gpu=fields["gpu"],

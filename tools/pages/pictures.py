@@ -1,7 +1,8 @@
 """Draws pictures of the documentation with Chromium (`make docs`), and writes its samples: what bomgen shows today.
 
-That of the README has a plan, the quote made of it, and the reason of one of its numbers; the others are the page of
-`bomgen serve`, and the findings about a bill.
+That of the README has a plan, its quote, and the reason of one of its numbers; the others are the anatomy of a
+quote, the page of `bomgen serve`, and the findings about a bill. `drawings` are bomgen's own, without a browser; a test
+compares them with the files.
 """
 
 from __future__ import annotations
@@ -12,10 +13,20 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 
+from bomgen.core.language import language
+from bomgen.output.drawing.racks import floor_svg, rack_svgs
+from bomgen.output.face import FAMILIES
+from bomgen.output.registry import DocumentInputs
+from bomgen.results.result import Report
 from bomgen.serve.calls import pack
+from bomgen.workflow.pipeline import work_out
+from bomgen.workflow.plan_files import open_plan
 
+VIEW_BOX = re.compile('viewBox="([^"]+)"')
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "docs" / "pictures"
 SAMPLES = ROOT / "docs" / "samples"
@@ -68,6 +79,34 @@ MFP7E10-N030,"fibre, 30 m",240,140
 """A bill with fewer fibres than its modules have links."""
 BILL_SIZE = (980, 700)
 """Pixels of the findings."""
+QUOTE_PLAN = "llama65b-quote.yaml"
+ANATOMY_WIDTH, ANATOMY_HEIGHT = 1100, 1240
+"""Pixels of the anatomy: the quote with numbers, and what they stand for beside it."""
+PARTS_OF_QUOTE = {
+    "h1": "the project",
+    ".bought": "what is sold, on one line",
+    ".sides": "vendor and customer; number, dates, delivery, payment",
+    ".total": "the total, what it covers, and what is missing",
+    "#table-requirements-": "what was asked, what is offered, and how that is known",
+    "#table-subtotals": "subtotals, tax and total",
+    "#table-bill": "the bill: description, part number, quantity, price",
+}
+ANATOMY = """<!doctype html><meta charset="utf-8"><style>
+@font-face {{ font-family: Inter; src: url(data:font/woff2;base64,{face}); }}
+body {{ margin: 0; width: {width}px; height: {height}px; background: #eef1f5; font: 15px/22px Inter, sans-serif;
+  color: #1b2430; display: flex; overflow: hidden; }}
+img {{ width: 700px; align-self: start; margin: 24px; border: 1px solid #d5dbe3; background: #fff; }}
+ol {{ margin: 56px 24px 0 0; padding: 0; list-style: none; }} li {{ margin-bottom: 20px; display: flex; gap: 12px; }}
+b {{ flex: none; width: 24px; height: 24px; border-radius: 12px; background: #2850e0; color: #fff; text-align: center;
+  font-weight: 400; }}
+</style><img src="data:image/png;base64,{quote}"><ol>{parts}</ol>
+"""
+BADGE = """<style>body {{ counter-reset: part; }} {places} {{ position: relative; }}
+{badges} {{ counter-increment: part; content: counter(part); position: absolute; right: calc(100% + 2px); top: 0;
+  display: block; width: 20px; height: 20px; border-radius: 10px; background: #2850e0; color: #fff; text-align: center;
+  font: 12px/20px Inter, sans-serif; letter-spacing: 0; }}</style></head>"""
+GAP, EDGE = 24, 16
+"""Units between drawings that stand below each other, and around them."""
 PAGE = """<!doctype html><meta charset="utf-8"><style>
 @font-face {{ font-family: Inter; src: url(data:font/woff2;base64,{face}); }}
 * {{ box-sizing: border-box; }}
@@ -95,9 +134,83 @@ svg {{ position: absolute; left: 0; top: 0; }}
 
 def main() -> None:
     """Draw the pictures. Exits with what is missing, if Chromium is."""
+    for name, text in drawings():
+        (PICTURES / name).write_text(text, encoding="utf-8")
     _draw_plan_to_quote()
+    _draw_anatomy()
     _draw_findings()
     _draw_page()
+
+
+def drawings() -> Iterator[tuple[str, str]]:
+    """Yield the drawings that bomgen makes of the plans of `plans/`: file name and SVG."""
+    yield "fabric.svg", _stack(_fabrics(report_of("superpod-b200-16su.yaml")))
+    grown = report_of("h100-two-phases.yaml")
+    yield "growth.svg", _stack([svg for phase in grown.phases for svg in _fabrics(phase)])
+    floor = report_of("superpod-h100-floor.yaml")
+    yield "racks.svg", _stack([*_floor(floor), *_racks(floor)])
+    yield "nvl72-rack.svg", _stack(_racks(report_of("superpod-gb200-su.yaml")))
+
+
+def report_of(plan: str) -> Report:
+    """Return what a plan of `plans/` comes to."""
+    return work_out(open_plan(str(ROOT / "plans" / plan), None))
+
+
+def _fabrics(report: Report) -> list[str]:
+    inputs = DocumentInputs(report, (), language())
+    return [inputs.draw(next(iter(inputs.fabrics)))]
+
+
+def _floor(report: Report) -> list[str]:
+    racks, site = report.elevations, report.plan.site
+    return [floor_svg(racks, site, language())] if racks and site else []
+
+
+def _racks(report: Report) -> list[str]:
+    return [svg for _, svg in rack_svgs(report.elevations, language())][:1] if report.elevations else []
+
+
+def _stack(svgs: Sequence[str]) -> str:
+    """Return drawings below each other as one file."""
+    sizes = [tuple(map(float, VIEW_BOX.search(svg)[1].split()[2:])) for svg in svgs]
+    tops = [EDGE, *accumulate((height + GAP for _, height in sizes), initial=EDGE)][1:]
+    width, height = max(width for width, _ in sizes) + 2 * EDGE, tops[-1] - GAP + EDGE
+    placed = (
+        svg.replace("<svg ", f'<svg x="{EDGE}" y="{top:g}" width="{size[0]:g}" height="{size[1]:g}" ', 1)
+        for svg, size, top in zip(svgs, sizes, tops, strict=False)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+        f'height="{height:g}" color="#1b2430" font-family="{FAMILIES}"><rect width="100%" height="100%" fill="#fff"/>\n'
+        f"{''.join(placed)}</svg>\n"
+    )
+
+
+def _draw_anatomy() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _run(ROOT / "plans", "build", QUOTE_PLAN, "-q", "-f", "quote.html", "-o", str(folder))
+        quote = folder / QUOTE_PLAN.removesuffix(".yaml") / "quote.html"
+        places, badges = ", ".join(PARTS_OF_QUOTE), ", ".join(f"{part}::before" for part in PARTS_OF_QUOTE)
+        page = re.sub(r"<meta http-equiv[^>]*>", "", quote.read_text("utf-8"))
+        quote.write_text(page.replace("</head>", BADGE.format(places=places, badges=badges), 1), encoding="utf-8")
+        shown = _screenshot(quote.as_uri(), folder, QUOTE_WIDTH, round(ANATOMY_HEIGHT * QUOTE_WIDTH / 700))
+        parts = "".join(f"<li><b>{number}</b>{text}</li>" for number, text in enumerate(PARTS_OF_QUOTE.values(), 1))
+        drawn = ANATOMY.format(
+            face=_face(),
+            width=ANATOMY_WIDTH,
+            height=ANATOMY_HEIGHT,
+            quote=base64.b64encode(shown).decode(),
+            parts=parts,
+        )
+        (folder / "page.html").write_text(drawn, encoding="utf-8")
+        picture = _screenshot((folder / "page.html").as_uri(), folder, ANATOMY_WIDTH, ANATOMY_HEIGHT)
+        (PICTURES / "quote-anatomy.png").write_bytes(picture)
+
+
+def _face() -> str:
+    return base64.b64encode((ROOT / "bomgen" / "data" / "face" / "inter-400.woff2").read_bytes()).decode()
 
 
 def _draw_findings() -> None:
@@ -144,7 +257,7 @@ def _draw_plan_to_quote() -> None:
         lines = _run(folder, "explain", "train-70b.yaml", NUMBER, "--depth", "1", "-q").splitlines()
         steps = [line for line in lines if line[0] not in "│ "][:STEPS]
         page = PAGE.format(
-            face=base64.b64encode((ROOT / "bomgen" / "data" / "face" / "inter-400.woff2").read_bytes()).decode(),
+            face=_face(),
             width=WIDTH,
             height=HEIGHT,
             plan=re.sub(r"(?m)^( *)([a-z_]+):", r"\1<b>\2</b>:", html.escape(PLAN)),

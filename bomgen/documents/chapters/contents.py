@@ -172,7 +172,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
     networks = [
         writer.word(
             "quote-network",
-            name=writer.fabric_name(built.plan.name),
+            name=writer.name_network(built.plan),
             topology=writer.language.value(built.fabric.topology, "word"),
             ports=writer.language.number(_count_ports(built.fabric)),
             gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),
@@ -257,12 +257,14 @@ def describe_cluster(writer: Writer) -> str:
             counts = {"links": number(links.count.value), "rate": number(links.rate_gbps.value)}
             said.append(word("quote-headline-port-to-port", **counts))
         if built.plan.role == COMPUTE and built.fabric.tiers:
+            held = (line for line in writer.report.bill.existing if line.fabric == built.plan.name)
+            bought = built.fabric.switches.value - sum(line.pieces for line in held if line.category == SWITCH)
             said.append(
                 word(
                     "quote-headline-fabric",
                     rate=number(built.fabric.links[0].rate_gbps.value),
                     topology=writer.language.value(built.fabric.topology, "word"),
-                    switches=number(built.fabric.switches.value),
+                    switches=number(bought or built.fabric.switches.value),
                     switch=writer.language.message(built.fabric.tiers[0].switch.identity.name),
                 )
             )

@@ -468,6 +468,9 @@ def margin_sentences(writer: Writer) -> Iterator[str]:
     if need.margin and need.margin.value and need.demand:
         counts = {"required": value(need.gpus_required.value, "GPUs"), "gpus": value(need.gpus_to_buy.value, "GPUs")}
         yield writer.word("sentence-serving-margin", margin=writer.shown(need.margin), **counts)
+        if need.required_as:
+            split, own = str(need.required_as[0]), value(need.required_as[1].value, "GPUs")
+            yield writer.word("sentence-serving-other-split", required=counts["required"], split=split, own=own)
     if inference.spare_replicas and inference.spare_replicas.value:
         yield writer.word("sentence-serving-spares", spares=value(inference.spare_replicas.value, "replicas"))
 

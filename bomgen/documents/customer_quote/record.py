@@ -183,7 +183,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
     named = (AddressBlock(writer.word(customer), (plan.customer.name,), customer),) if plan.customer else ()
     existing = group_by(report.bill.existing, writer.described)
     quote = CustomerQuote(
-        title=report.plan.title,
+        title=_title(writer),
         customer=plan.customer.name if plan.customer else None,
         vendor=plan.vendor.name if plan.vendor else None,
         parties=parties(writer) or named,
@@ -299,6 +299,14 @@ def _fingerprint(quote: CustomerQuote) -> str:
     """
     hashed = quote._replace(logo=None, clusters=(), alternatives=(), phases=None, notes=(), open_items=(), choices=())
     return sha256(repr(hashed).encode()).hexdigest()
+
+
+def _title(writer: Writer) -> str:
+    """Return the title of a plan; one that has none is a cluster for its customer, not the name of its file."""
+    plan = writer.report.plan
+    if plan.title != plan.name or not plan.quote.customer:
+        return plan.title
+    return writer.word("quote-untitled", customer=plan.quote.customer.name)
 
 
 def longest_lead_time(
@@ -472,7 +480,7 @@ def _cluster(writer: Writer) -> QuotedCluster:
         unblocked = writer.word("quote-non-blocking") if ratio is not None else ""
         networks.append(
             row_of(
-                writer.fabric_name(built.plan.name),
+                writer.name_network(built.plan),
                 language.value(built.fabric.topology, "word"),
                 Cell(int(built.fabric.links[0].rate_gbps.value), "Gb/s"),
                 int(built.fabric.endpoints.value),

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from math import hypot
 from typing import NamedTuple
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 from bomgen.core.language import Language
 from bomgen.output.face import BOLD, FAMILIES, REGULAR, width_in_ems
@@ -190,11 +190,14 @@ class Canvas:
 
     # Shapes
 
-    def boxes(self, middle: float, boxes: Sequence[DrawnBox]) -> None:
-        """Add a row of boxes with their numbers."""
+    def boxes(self, middle: float, boxes: Sequence[DrawnBox], kind: str, devices: Sequence[int]) -> None:
+        """Add a row of boxes of a fabric and tier, with their numbers; `devices` are their indices in all of it."""
         for box in boxes:
             top = middle - BOX_HEIGHT / 2
-            self.rectangle("box", box.x, top, box.width, BOX_HEIGHT, dashed=box.more, filled=not box.more)
+            device = kind if box.more else f"{kind} {devices[box.number - 1] + 1}"
+            self.rectangle(
+                "box", box.x, top, box.width, BOX_HEIGHT, dashed=box.more, filled=not box.more, device=device
+            )
             text = f"+{box.number}" if box.more else str(box.number)
             self.words("more" if box.more else "number", box.middle, middle, text, box.width)
 
@@ -209,17 +212,18 @@ class Canvas:
         filled: bool = False,
         tone: float = _TONE,
         corner: float = _CORNER,
+        device: str = "",
     ) -> None:
         """Add a box, or, with another kind, a frame."""
         thin = "" if kind == "box" else ' stroke-width="0.75"'
         self.elements.append(
             f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{corner:g}"'
-            f"{_style_of_box(dashed, filled, tone)}{thin}/>"
+            f"{_style_of_box(dashed, filled, tone)}{thin}{_data_of(device)}/>"
         )
 
-    def circle(self, x: float, y: float, radius: float, dashed: bool = False) -> None:
+    def circle(self, x: float, y: float, radius: float, dashed: bool = False, device: str = "") -> None:
         """Add a router or a node of a grid."""
-        look = _style_of_box(dashed, not dashed)
+        look = _style_of_box(dashed, not dashed) + _data_of(device)
         self.elements.append(f'<circle class="node" cx="{x:g}" cy="{y:g}" r="{radius:g}"{look}/>')
 
     def point(self, x: float, y: float, radius: float, filled: bool, title: str) -> None:
@@ -266,6 +270,11 @@ class Canvas:
             f'<path class="link" d="M{start}C{", ".join(rest)}" stroke-width="0.8" '
             f'stroke-opacity="0.45"{_dash_style(dashed)}/>'
         )
+
+
+def _data_of(device: str) -> str:
+    """Return what a page knows a shape by: the name of a device, or its fabric, tier and number from 1 on."""
+    return f" data-device={quoteattr(device)}" if device else ""
 
 
 def _style_of_box(dashed: bool, filled: bool, tone: float = _TONE) -> str:

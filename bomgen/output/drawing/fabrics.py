@@ -357,8 +357,8 @@ def draw_tiers(canvas: Canvas, wording: Wording) -> None:
     above: list[list[DrawnBox]] = []
     for index, (tier, middle) in enumerate(zip(tiers, middles, strict=False)):
         groups = _boxes_by_pod(fabric, tier, pods)
-        for boxes in groups:
-            canvas.boxes(middle, boxes)
+        for pod, boxes in zip([box.number - 1 for box in pods if not box.more] or [0], groups, strict=False):
+            canvas.boxes(middle, boxes, f"{wording.name} {tier.name}", _switches_of_pod(fabric, tier, pod))
         if not index and beside:
             # A line joins all switches of the top tier, for links between every two pods.
             boxes, top = [box for group in groups for box in group if not box.more], middle - BOX_HEIGHT / 2
@@ -383,9 +383,14 @@ def label_servers(wording: Wording) -> DrawingRow:
 
 def draw_servers(canvas: Canvas, wording: Wording, above: Sequence[float], start: float, middle: float) -> None:
     """Draw one frame around the servers; their distribution over switches depends on the topology."""
-    top = middle - BOX_HEIGHT / 2 - PADDING
+    top, servers = middle - BOX_HEIGHT / 2 - PADDING, wording.server_count()
     canvas.rectangle("servers", LEFT, top, RIGHT - LEFT, BOX_HEIGHT + 2 * PADDING)
-    canvas.boxes(middle, lay_out_boxes(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, wording.server_count()))
+    canvas.boxes(
+        middle,
+        lay_out_boxes(LEFT + PADDING, RIGHT - LEFT - 2 * PADDING, servers),
+        f"{wording.name} {SERVER}",
+        range(servers),
+    )
     for x in above:
         for shift in (-BETWEEN_BOXES, 0, BETWEEN_BOXES):
             canvas.line(x + shift, start, x + shift, top)
@@ -401,6 +406,20 @@ def _boxes_by_pod(fabric: Fabric, tier: Tier, pods: Sequence[DrawnBox]) -> list[
         for pod in pods
         if not pod.more
     ]
+
+
+def _switches_of_pod(fabric: Fabric, tier: Tier, pod: int) -> Sequence[int]:
+    """Return the switches of a tier in a pod, as cables are numbered; of a core, or without pods, all."""
+    pods, seats = count_pods(fabric), fabric.seats
+    if not pods or tier.name == CORE:
+        return range(int(tier.count.value))
+    if tier is not fabric.tiers[0] or seats is None or len(seats.value.rails) == 1:
+        return members_of_pods(fabric, tier, pod, pod)
+    from bomgen.fabric.links import order_leaves_by_pod
+
+    leaves, of = order_leaves_by_pod(int(tier.count.value), len(seats.value.rails), pods, seats.value.rows_of_pod)
+    numbers: list[int] = leaves[of == pod].tolist()
+    return numbers
 
 
 def _draw_pods(canvas: Canvas, wording: Wording, pods: Sequence[DrawnBox], middles: Sequence[float]) -> None:
@@ -477,21 +496,22 @@ def draw_groups(canvas: Canvas, wording: Wording) -> None:
         if groups.count > 1:
             caption = wording.language.word("ui-group", number=box.number)
             canvas.words("pod", box.middle, top + _CAPTION / 2 + 2, caption, box.width)
-        routers = len(groups.members(box.number - 1))
-        _draw_ring(canvas, box.middle, middle + _CAPTION / 2, routers)
+        _draw_ring(
+            canvas, box.middle, middle + _CAPTION / 2, f"{wording.name} {tier.name}", groups.members(box.number - 1)
+        )
     _draw_curves(canvas, shown, top)
     draw_servers(canvas, wording, [box.middle for box in shown if not box.more], middle + _FRAME / 2, below)
 
 
-def _draw_ring(canvas: Canvas, x: float, y: float, count: int) -> None:
-    shown = elide(count, _SHOWN_ROUTERS)
+def _draw_ring(canvas: Canvas, x: float, y: float, kind: str, routers: range) -> None:
+    shown = elide(len(routers), _SHOWN_ROUTERS)
     angles = [2 * pi * index / len(shown) - pi / 2 for index in range(len(shown))]
     places = [(x + _RING * cos(angle), y + _RING * sin(angle)) for angle in angles] if len(shown) > 1 else [(x, y)]
     drawn = [(place, number, more) for place, (number, more) in zip(places, shown, strict=True)]
     for (one, _, one_more), (other, _, other_more) in combinations(drawn, 2):
         canvas.line_between(one, other, _ROUTER, dashed=one_more or other_more)
     for (left, top), number, more in drawn:
-        canvas.circle(left, top, _ROUTER, dashed=more)
+        canvas.circle(left, top, _ROUTER, dashed=more, device=kind if more else f"{kind} {routers.start + number}")
         text = f"+{number}" if more else f"{number}"
         canvas.words("more" if more else "number", left, top, text, 2 * _ROUTER - 2)
 

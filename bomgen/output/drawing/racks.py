@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bomgen.core.language import HEAT, Language
+from bomgen.core.language import Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words, text_width
 from bomgen.plan.types import FREE_RACK, RACK_KINDS, Site
 from bomgen.results.elevations import (
@@ -106,7 +106,9 @@ class _Front:
                 continue
             product = self.language.message(slot.identity.name) if slot.identity else ""
             for number, named in enumerate(slot.boxes):
-                self._box(slot.unit + number * slot.height_u, slot.height_u, named_text(named), product)
+                self._box(
+                    slot.unit + number * slot.height_u, slot.height_u, named_text(named), product, device=named[0]
+                )
         for pdu in group.pdus:
             if pdu.unit is not None:
                 self._box(pdu.unit, pdu.height_u, pdu_words(self.language, pdu), "", _DARK)
@@ -134,11 +136,19 @@ class _Front:
     def _top(self, unit: int, height: int) -> float:
         return self.floor - (unit + height - 1) * self.pitch
 
-    def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT) -> None:
+    def _box(self, unit: int, height: int, name: str, product: str, tone: float = _LIGHT, device: str = "") -> None:
         """Draw a device: name and product on separate lines if it is high enough, else on one."""
         canvas, top, high = self.canvas, self._top(unit, height), height * self.pitch
         canvas.rectangle(
-            "device", self.left + 1, top + _HALF, self.width - 2, high - 1, filled=True, corner=1, tone=tone
+            "device",
+            self.left + 1,
+            top + _HALF,
+            self.width - 2,
+            high - 1,
+            filled=True,
+            corner=1,
+            tone=tone,
+            device=device,
         )
         middle, x = top + high / 2, self.left + self.width / 2
         lines = [name, product] if high >= _TWO_LINES and product else [" · ".join(filter(None, (name, product)))]
@@ -195,9 +205,8 @@ def describe_sums(group: Elevation, language: Language) -> Iterator[str]:
     if sums.units_used:
         used = language.integer(int(sums.units_used.value))
         yield word("ui-units-used", used=used, units=language.value(group.units, "U"))
-    if sums.power_w and sums.heat:
-        power, heat = language.shown(sums.power_w), language.value(round(sums.heat.value), HEAT)
-        yield least("power_w", word("ui-rack-power", power=power, heat=heat))
+    if sums.power_w:
+        yield least("power_w", language.shown(sums.power_w))
     if sums.weight_kg:
         yield least("weight_kg", language.value(sums.weight_kg.value, "kg"))
     if group.pdus:

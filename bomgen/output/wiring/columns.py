@@ -104,9 +104,9 @@ class _Labels:
             [f"{stems[of]}{number:0{digits[of]}}" for of, number in zip(group.tolist(), numbers, strict=True)]
         )
 
-    def table(self, start: int, stop: int) -> dict[str, NDArray[Any]]:
-        """Return links `start` to `stop` - 1, a row per link."""
-        wiring, rows = self.wiring, slice(start, stop)
+    def table(self, rows: slice | Column) -> dict[str, NDArray[Any]]:
+        """Return links, a row per link."""
+        wiring = self.wiring
         cable_type, lengths = wiring.cable_type[rows], wiring.length_m[rows]
         columns: dict[str, NDArray[Any]] = {
             "fabric": self.fabric[cable_type],
@@ -201,8 +201,14 @@ def batches(wiring: Wiring) -> Iterator[tuple[slice, Table]]:
         stop = min(start + BATCH, len(wiring))
         while stop < len(wiring) and wiring.piece[stop] == wiring.piece[stop - 1]:
             stop += 1
-        yield slice(start, stop), words.table(start, stop)
+        yield slice(start, stop), words.table(slice(start, stop))
         start = stop
+
+
+def list_links(wiring: Wiring, device: int) -> tuple[Column, Table]:
+    """Return the numbers of the links of a device, and their table."""
+    rows = np.flatnonzero((wiring.a_device == device) | (wiring.b_device == device))
+    return rows, _Labels(wiring).table(rows)
 
 
 def column_names(wiring: Wiring) -> tuple[str, ...]:

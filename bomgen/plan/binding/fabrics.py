@@ -183,6 +183,7 @@ def _read_fabric(
         declared=kind,
         options=_options(section, kind),
         host_cage=section.catalog.assumption("host-cage"),
+        carried=shared[1:] if name in shared else (),
         switch_by_default=usual.figure("switch", unit=WORD) if usual else None,
         fitting_switches=(fitting.data["switch"], *fitting.source.data["alternatives"]) if fitting else (),
     )

@@ -1,6 +1,7 @@
 // The page of bomgen serve: the plan beside its result.
 import { call, CallError, newTurn } from "./api.js";
 import { byId, button, complaint, field, grouped, languageCode, make, placed, saveFile, sentence, setLanguage, showDocument, tabList, table, word, words } from "./dom.js";
+import { showDrawings, watchDrawings } from "./drawings.js";
 import { createEditor } from "./editor.js";
 import { closeDialog, complain, openDialog } from "./dialog.js";
 import { fieldOf, fill, nameOf, question, showNotes } from "./questions.js";
@@ -120,7 +121,7 @@ function showResult(result) {
   const same = result.tab === shown.tab;
   if (same && result.html === shown.html) return;
   shown = result;
-  showDocument(byId("frame"), result.html, same, result.tab === "quote");
+  showDocument(byId("frame"), result.html, same, result.tab === "quote").then(() => showDrawings(["network", "racks"].includes(result.tab)));
 }
 
 let problems = null; // of the plan that is shown; null before there is one
@@ -240,7 +241,10 @@ async function nameVersion() {
   nameFile(plan.path.replace(/(-r\d+)?(\.ya?ml)$/i, `-r${next}$2`));
 }
 
-function nameFile(path = plan.path) {
+/** The number of the quote as a file name: that of a new plan, which overwrites no other. */
+const fileOfNumber = () => (/^ +number: *"?([\w-]+)/m.exec(editor.text)?.[1].toLowerCase() ?? stem(NEW)) + ".yaml";
+
+function nameFile(path = plan.path === NEW ? fileOfNumber() : plan.path) {
   const name = make("input", { value: path, required: true });
   const done = async (event) => {
     event.preventDefault();
@@ -414,6 +418,7 @@ addEventListener("drop", (event) => {
 }, true);
 addEventListener("beforeunload", (event) => { if (typed()) event.preventDefault(); });
 
+watchDrawings(byId("frame"), page);
 setTheme(stored("bomgen-theme"));
 showPane("plan");
 showView(stored("bomgen-view") ?? "form");

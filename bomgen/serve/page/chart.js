@@ -10,6 +10,13 @@ function draw(tag, properties, ...children) {
   return made;
 }
 
+/** Round numbers between two ends, about four. */
+function ticks(low, high) {
+  const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  const first = Math.ceil(low / step), count = Math.floor(high / step) - first + 1;
+  return Array.from({ length: count }, (_, at) => (first + at) * step);
+}
+
 /** Draw designs; those that exceed a bound have `breaks` and are hollow. `said` describes one, `pick` takes it. */
 export function chart(measures, points, said, pick) {
   if (!measures.length || !points.length) return "";
@@ -26,7 +33,7 @@ export function chart(measures, points, said, pick) {
       const values = shown.map((point) => Number(point.measures[name]));
       const low = Math.min(...values), high = Math.max(...values);
       const at = (value) => (high === low ? (from + to) / 2 : from + ((Number(value) - low) / (high - low)) * (to - from));
-      return Object.assign(at, { ends: low < high ? [low, high] : [low] });
+      return Object.assign(at, { ends: low < high ? ticks(low, high) : [low] });
     };
     const short = new Intl.NumberFormat(languageCode(), { notation: "compact", maximumSignificantDigits: 3 });
     const x = scale(across.value, EDGE + 10, WIDTH - 20), y = scale(up.value, HEIGHT - EDGE - 10, 15);
@@ -41,7 +48,7 @@ export function chart(measures, points, said, pick) {
       return dot;
     });
     place.replaceChildren(draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "chart", role: "group", "aria-label": word("search") },
-      draw("line", { x1: EDGE, y1: HEIGHT - EDGE, x2: WIDTH, y2: HEIGHT - EDGE }), draw("line", { x1: EDGE, y1: 0, x2: EDGE, y2: HEIGHT - EDGE }),
+      ...[...x.ends.map((end) => [x(end), 0, x(end), HEIGHT - EDGE]), ...y.ends.map((end) => [EDGE, y(end), WIDTH, y(end)]), [EDGE, HEIGHT - EDGE, WIDTH, HEIGHT - EDGE], [EDGE, 0, EDGE, HEIGHT - EDGE]].map(([x1, y1, x2, y2]) => draw("line", { x1, y1, x2, y2 })),
       draw("text", { x: WIDTH / 2, y: HEIGHT - EDGE / 3, "text-anchor": "middle" }, label(titled(across.value))),
       draw("text", { x: EDGE / 4, y: HEIGHT / 2, "text-anchor": "middle", transform: `rotate(-90 ${EDGE / 4} ${HEIGHT / 2})` }, label(titled(up.value))),
       ...x.ends.map((end) => draw("text", { x: x(end), y: HEIGHT - EDGE + 16, "text-anchor": "middle" }, short.format(end))),

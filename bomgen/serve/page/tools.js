@@ -238,13 +238,30 @@ async function takePrices(page, place, dropped, steps) {
   place.replaceChildren(...content);
 }
 
-async function takeBill(page, place, dropped, steps) {
-  const again = (more) => takeBill(page, place, dropped, more);
-  const found = await long(page, place, "xray", { ...dropped, answers: answersOf(steps) }, goBack(steps, again));
+/** A choice among the plans of the folder, the open one as it is edited; `take` gets one with its text. */
+async function planChoice(page, taken, take) {
+  const { plans } = await call("files");
+  const choice = make("select", { ariaLabel: word("against-plan") }, make("option", { value: "" }, word("against-plan")),
+    ...plans.map(({ path, title }) => make("option", { value: path, selected: path === taken?.path }, title)));
+  choice.onchange = async () => {
+    try {
+      const { path, text } = choice.value === page.request.path ? page.request : await call("open", { path: choice.value });
+      take({ path, text });
+    } catch (error) {
+      complain(error);
+    }
+  };
+  return choice;
+}
+
+async function takeBill(page, place, dropped, steps, _, plan) {
+  const again = (more, of = plan) => takeBill(page, place, dropped, more, _, of);
+  const found = await long(page, place, "xray", { ...dropped, answers: answersOf(steps), ...(plan ? { plan } : {}) }, goBack(steps, again));
   if (!found) return;
   if (found.questions.length) return place.replaceChildren(ask(found.questions, steps, again));
   const use = found.plan ? button(word("use-plan"), () => page.take(found.plan), { className: "main" }) : "";
-  place.replaceChildren(listed(found.problems, steps, again), use, goBack(steps, again), found.html ? framed(found.html, word("is-bill")) : "");
+  const choice = found.has_cables ? await planChoice(page, plan, (chosen) => again(steps, chosen)) : "";
+  place.replaceChildren(listed(found.problems, steps, again), make("div", { className: "row" }, use, choice, goBack(steps, again)), found.html ? framed(found.html, word("is-bill")) : "");
 }
 
 async function takeOutputs(page, place, first, _, others) {

@@ -142,11 +142,9 @@ def predict(
         error = evidence.left_out_error
         widths[WIDE] = max(widths[WIDE], log(1 + float(error.value) if error else UNMEASURED_FACTOR))
     steps, mfus = {}, {}
-    spread = Figure(widths[min(COVERAGES)], "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
-    for coverage in COVERAGES:
-        times = Figure(widths[coverage] / spread.value, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium"))
-        bounds = Interval(lower_bound(total, times, spread), upper_bound(total, times, spread))
-        steps[coverage] = bounds
+    for coverage, width in widths.items():
+        ends = (Figure(end, "ratio", Cited(SPREADS, (FIT_REFERENCE,), "medium")) for end in (-width, width))
+        steps[coverage] = bounds = Interval(*(end_of_interval(total, end) for end in ends))
         mfus[coverage] = Interval(
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.high, gpus, peak),
             mfu_of_step(flops_per_token, training.batch_tokens, bounds.low, gpus, peak),
@@ -344,15 +342,9 @@ corrected = product("corrected", "s", "step_seconds", "own_measurements")
 
 
 @formula("s")
-def lower_bound(step_seconds: float, times: float, spread: float) -> float:
-    """Lower bound of the step time, at a multiple of the spread."""
-    return step_seconds * exp(-times * spread)
-
-
-@formula("s")
-def upper_bound(step_seconds: float, times: float, spread: float) -> float:
-    """Upper bound of the step time, at a multiple of the spread."""
-    return step_seconds * exp(times * spread)
+def end_of_interval(seconds: float, width: float) -> float:
+    """A time at an end of its interval, whose width is a log."""
+    return seconds * exp(width)
 
 
 @formula("share")

@@ -19,7 +19,14 @@ from bomgen.core.provenance import Cited, Figure, Reference, formula, require, t
 from bomgen.plan.types import Inference
 from bomgen.sizing.model_work import ZERO
 from bomgen.sizing.prediction.coefficients import SERVING_FACTS, SERVING_FIT, generation, load
-from bomgen.sizing.prediction.predict import UNMEASURED_FACTOR, Interval, floating, learn, seconds_of_term
+from bomgen.sizing.prediction.predict import (
+    UNMEASURED_FACTOR,
+    Interval,
+    end_of_interval,
+    floating,
+    learn,
+    seconds_of_term,
+)
 from bomgen.sizing.prediction.serving_terms import (
     CHUNKED,
     COEFFICIENTS,
@@ -357,7 +364,7 @@ def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
     intervals = {}
     for time, seconds_of_time in times.items():
         width = Figure(speed.coefficients.widths[time], "ratio", Cited(message("serving-width"), (_FIT,), "medium"))
-        low, high = low_end(seconds_of_time, width, floors[time]), high_end(seconds_of_time, width)
+        low, high = low_end(seconds_of_time, width, floors[time]), end_of_interval(seconds_of_time, width)
         intervals[time] = Interval(low, high)
     rate, fast, slow = (
         tokens_per_second_of_gpu(in_flight, load.output, request, gpus)
@@ -417,12 +424,6 @@ def corrected_time(seconds: float, measured_ratio: float, floor: float) -> float
 def low_end(seconds: float, width: float, floor: float) -> float:
     """Low end of the interval of a time, never less than reading and arithmetic at line rate."""
     return max(seconds * exp(-width), floor)
-
-
-@formula("s")
-def high_end(seconds: float, width: float) -> float:
-    """High end of the interval of a time."""
-    return seconds * exp(width)
 
 
 @formula("s")

@@ -178,14 +178,24 @@ def largest_load(speed: ReplicaSpeed, demand: Demand, batch: Figure | None, held
 
 def replicas_for_prompts(speed: ReplicaSpeed, demand: Demand) -> int | None:
     """Return the fewest replicas that only prefill and keep the time to the first token; None: no number does."""
-    alone = speed.times(LEAST_IN_FLIGHT)
-    for replicas in range(1, MOST_PREFILL):
-        asked = demand.per_second / replicas
-        if asked * alone.shared / speed.prompts_at_a_time > BUSIEST:
-            continue
-        if latency(speed, demand, LEAST_IN_FLIGHT, asked, replicas).ttft_of_most <= demand.ttft:
-            return replicas
-    return None
+    counts = range(max(1, ceil(demand.per_second / _busiest_rate(speed))), MOST_PREFILL)
+    return next((count for count in counts if demand.per_second <= count * prompts_in_time(speed, demand, count)), None)
+
+
+def prompts_in_time(speed: ReplicaSpeed, demand: Demand, replicas: int) -> float:
+    """Return the most prompts per second of each of `replicas` that only prefill and keep the time to the first token.
+
+    It is 0 where no rate does.
+    """
+
+    def holds(per_second: float) -> bool:
+        return latency(speed, demand, LEAST_IN_FLIGHT, per_second, replicas).ttft_of_most <= demand.ttft
+
+    return _largest(holds, _busiest_rate(speed)) or 0.0
+
+
+def _busiest_rate(speed: ReplicaSpeed) -> float:
+    return BUSIEST * speed.prompts_at_a_time / speed.times(LEAST_IN_FLIGHT).shared
 
 
 def fastest(speed: ReplicaSpeed, demand: Demand) -> tuple[float, float]:

@@ -42,10 +42,7 @@ from bomgen.sizing.training.memory import equivalent_stages
 from bomgen.sizing.training.parallelism import MAX_REASONS, SERVER_GPUS, join_alternatives, nearest_divisors
 
 MOST_STAGES = 16
-"""Maximum stages of a replica larger than necessary; the deepest published pipelines, in training, have 16.
-
-On paper ever more stages need fewer GPUs, because traffic and latency are not in the estimate.
-"""
+"""Maximum stages of a replica larger than necessary; the deepest published pipelines, in training, have 16."""
 SERVERS_OF_EXPERTS = (2, 3, 4, 6, 8)
 """Servers over which a search spreads the experts of a replica; DeepSeek and LMSYS ran 4 to 18."""
 MOST_SHARE = Fraction("0.95")

@@ -26,6 +26,7 @@ from bomgen.core.provenance import (
     floor_div,
     formula,
     maximum,
+    minimum,
     product,
     quotient,
     require,
@@ -125,6 +126,8 @@ class Need(NamedTuple):
     """Mean requests in flight on a replica up to which the targets are kept; None: not predicted."""
     smaller: tuple[Replica, int] | None
     """The smallest replica that holds the model, with its GPUs, when another replica needs fewer."""
+    required_as: tuple[Replica, Figure] | None = None
+    """The replica that requires the fewest GPUs, and those that the chosen one requires; None: it is the same."""
 
 
 class Held(NamedTuple):
@@ -300,10 +303,11 @@ def size_serving(
     smallest = min(candidates, key=lambda candidate: candidate.rank, default=None)
     if choice.replica.gpus.value <= within and inference.capacity_errors:
         counted = inference.capacity_errors.over_servers
+    tried = [degree.value for degree in choice.replica.degrees]
     for replica in splits.all_replicas(inference, gpu, gpus_per_server):
         if replica.gpus.value > min(at_most or inf, *(candidate.to_buy for candidate in candidates), inf):
             break
-        if replica.fits is False or replica.degrees == choice.replica.degrees:
+        if replica.fits is False or [degree.value for degree in replica.degrees] == tried:
             continue
         candidates += _candidates(unmeasured, replica, counted if replica.gpus.value > within else None)
     if candidates and inference.measured:
@@ -316,6 +320,7 @@ def size_serving(
     need = least = _need(asked, choice, best)
     if fewest is not best:
         least = _need(asked, choice, fewest)
+        need = need._replace(required_as=(fewest.replica, need.gpus_required))
     return need._replace(
         missing=lacks,
         gpus_required=least.gpus_required,
@@ -494,6 +499,7 @@ FOUND = {
     "load-at-rate": (message("load-at-rate"), message("load-at-rate-why")),
     "replicas-holding": (message("replicas-holding"), message("replicas-holding-why")),
     "replicas-for-prefill": (message("replicas-for-prefill"), message("replicas-for-prefill-why")),
+    "prompts-in-time": (message("prompts-in-time"), message("prompts-in-time-why")),
     "replicas-at-end": (message("replicas-at-end"), message("replicas-at-end-why")),
     "ttft-of-most": (message("ttft-of-most"), message("ttft-of-most-why")),
     "one-request": (message("one-request"), message("one-request-why")),
@@ -610,7 +616,12 @@ def _requests_served(inference: Inference, need: Need, decoding: Figure, put_out
         return None
     if need.demand and need.speed and need.most:
         most = predict(need.speed, need.most, need.replica.gpus)
-        return requests_of_replicas(requests_of_replica_a_minute(need.most, output, most.tpot), decoding)
+        served = requests_of_replicas(requests_of_replica_a_minute(need.most, output, most.tpot), decoding)
+        if pool := need.prefill:
+            count = int(pool.replicas.value)
+            prompts = SECONDS_A_MINUTE * count * capacity.prompts_in_time(pool.speed, need.demand, count)
+            served = requests_of_pools(served, _found(prompts, "requests", "prompts-in-time"))
+        return served
     return requests_answered(put_out, output) if output.value else None
 
 
@@ -879,6 +890,8 @@ mean_wait = product("mean_wait", "s", "chance", "delay")
 """Mean wait of all prompts."""
 requests_of_replicas = product("requests_of_replicas", "requests", "of_replica", "replicas")
 """Requests per minute that all replicas can answer."""
+requests_of_pools = minimum("requests_of_pools", "requests", "served", "prompts_served")
+"""Requests per minute that replicas for decode and those for prefill can both serve."""
 load_of_cluster = quotient("load_of_cluster", "share", "requests_asked", "served")
 """Share of the requests that a cluster can serve which the busiest minute asks for."""
 

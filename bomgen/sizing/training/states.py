@@ -15,8 +15,8 @@ from typing import NamedTuple
 from bomgen.catalog import models
 from bomgen.catalog.model_matrices import Matrix, matrices, missing
 from bomgen.catalog.parts import Model
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, suggestion
-from bomgen.core.messages import message
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.messages import message, suggestion
 from bomgen.core.provenance import (
     Assumed,
     Cited,

@@ -15,7 +15,7 @@ export default {
   "import-what": "What is {0}?", "import-hint": "Choose a file, or drop it anywhere on the page.", "choose-file": "Choose file",
   "enter-prices": "Enter missing prices", "unit-price": "Unit price",
   unpriced: "Parts without a price (CSV)", "unpriced-hint": "Fill in the prices in this list and drop it here.",
-  "is-prices": "Price list", "is-bill": "Bill of materials from another tool or supplier", "is-quote": "Edited quote for this plan", "is-outputs": "Outputs of devices, to verify this plan", "is-plan": "Plan",
+  "is-prices": "Price list", "is-bill": "Bill of materials from another tool or supplier", "is-quote": "Edited quote for this plan", "is-outputs": "Outputs of devices, to verify this plan", "is-plan": "Plan", "against-plan": "Compare the cables with a plan",
   "coverage": "Priced lines: {0} of {1} before, {2} of {3} after", unused: "Prices not used by this plan: {0} ({1})", replaces: "Replaces {0}, which already exists.", "use-prices": "Use as selling prices", "use-costs": "Use as your costs", "whose-prices": "Are these your selling prices or your costs? The price book is saved beside the plan; costs reach no file for the customer.",
   "use-plan": "Open as a new plan", "use-edits": "Apply the edits to the plan", conflicts: "Conflicts",
   "edits": "Edits: {0}", "passed-over": "Not applied: text from an older version of the quote", answer: "Continue",
@@ -36,6 +36,7 @@ export default {
   "save-copy-as": "Save a copy under this name", "compare-designs": "Designs",
   "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-offers": "Show designs", "use-design": "Use this design", recommended: "Recommended", "no-price": "No price yet", "other-gpus": "Other GPUs that meet it: {0}",
   title: "Title", number: "Number", customer: "Customer", date: "Date",
+  device: "Device", facts: { model: "Model", place: "Place", power: "Power" }, "device-hint": "Point at a server or a switch to see where its links go.", larger: "Enlarge the drawings", smaller: "Reduce the drawings", port: "Port", "other-end": "Other end", cable: "Cable",
   goals: {
     serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",
   },
@@ -58,7 +59,7 @@ export default {
     "storage-system": "Storage system", storage: "Storage capacity for data", "storage-network": "Storage network",
     power: "Power limit per rack", prices: "Price book", currency: "Currency", years: "Years of operation (for running costs)",
     support: "Years of support", "support-share": "Support per year, % of hardware",
-    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
+    rate: "Exchange rate: 1 USD in this currency", tax: "Tax rate", number: "Quotation number", state: "State of the quote", title: "Title", customer: "Customer", vendor: "Vendor", date: "Date of the quote",
     valid: "Valid for, days", delivery: "Time of delivery", payment: "Terms of payment", warranty: "Warranty", language: "Language of the quote",
   },
   errors: {

@@ -15,7 +15,7 @@ export default {
   "import-what": "{0} 是什么文件？", "import-hint": "选择文件，或将其拖放到页面任意位置。", "choose-file": "选择文件",
   "enter-prices": "填写缺少的价格", "unit-price": "单价",
   unpriced: "待报价部件（CSV）", "unpriced-hint": "在待报价部件清单中填写价格，然后拖放到此页面。",
-  "is-prices": "价格表", "is-bill": "其他工具或供应商的配置清单", "is-quote": "本方案修改后的报价单", "is-outputs": "设备输出，用于核对本方案的布线", "is-plan": "方案文件",
+  "is-prices": "价格表", "is-bill": "其他工具或供应商的配置清单", "is-quote": "本方案修改后的报价单", "is-outputs": "设备输出，用于核对本方案的布线", "is-plan": "方案文件", "against-plan": "与方案的布线核对",
   "coverage": "已有价格的行：导入前 {0}/{1}，导入后 {2}/{3}", unused: "本方案未用到的价格：{0}（{1}）", replaces: "将替换已有的 {0}。", "use-prices": "用作销售价格", "use-costs": "用作成本", "whose-prices": "这是销售价格还是成本价格？价格表将保存在方案旁；成本不会进入给客户的任何文件。",
   "use-plan": "作为新方案打开", "use-edits": "将修改写入方案", conflicts: "冲突",
   "edits": "修改：{0}", "passed-over": "未写入方案：旧版报价单中自动生成的文字", answer: "继续",
@@ -36,6 +36,7 @@ export default {
   "save-copy-as": "以此文件名另存", "compare-designs": "参考设计",
   "new-plan": "新建方案", goal: "集群要做什么？", assumed: "其余参数采用有出处的默认值，并在报价单中注明。", "show-offers": "查看方案", "use-design": "采用此设计", recommended: "推荐", "no-price": "尚无价格", "other-gpus": "其他满足需求的 GPU：{0}",
   title: "标题", number: "编号", customer: "客户", date: "日期",
+  device: "设备", facts: { model: "型号", place: "位置", power: "功率" }, "device-hint": "将指针移到服务器或交换机上，查看其链路去向。", larger: "放大图", smaller: "缩小图", port: "端口", "other-end": "对端", cable: "线缆",
   goals: {
     serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", budget: "一笔预算", extend: "扩展现有集群", bill: "检查清单",
   },
@@ -58,7 +59,7 @@ export default {
     "storage-system": "存储系统", storage: "数据存储容量", "storage-network": "存储网络",
     power: "单机柜功率上限", prices: "价格表", currency: "币种", years: "运营年数（用于计算运行成本）",
     support: "维保年数", "support-share": "维保费率（每年占硬件金额的百分比）",
-    rate: "汇率：1 USD 折合本币", tax: "税率", state: "报价状态", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
+    rate: "汇率：1 USD 折合本币", tax: "税率", number: "报价单编号", state: "报价状态", title: "标题", customer: "客户", vendor: "供应商", date: "报价日期",
     valid: "有效期（天）", delivery: "交货期", payment: "付款方式", warranty: "质保", language: "报价单语言",
   },
   errors: {
