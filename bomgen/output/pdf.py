@@ -49,8 +49,8 @@ OF_FONTS = (
 PDF = b"%PDF-"
 LAYOUTS = ("", "section > figure:first-of-type { break-before: page }", "section:last-of-type { break-before: page }")
 """Places of the drawings that end a quote: below the text, on a page of their own, or on one with their tables."""
-CONTENT = "content"
-"""Id of the element with everything below the heading, which seems to fill each page but the last."""
+TABLE = "table-"
+"""Prefix of the ids of tables."""
 WELL_FILLED = 0.5
 """Part of its emptiest page that a document should fill; one of more than `FEW_PAGES` is laid out only once."""
 FEW_PAGES = 8
@@ -142,9 +142,16 @@ def print_page(page: bytes) -> bytes:
 
 
 def _emptiest(document: Any) -> float:
-    """Return how far down the emptiest page behind the first is filled, as a part of its height."""
-    ends = ({name: box[-1] / page.height for name, box in page.anchors.items()} for page in document.pages[1:])
-    return min((max((end for name, end in page.items() if name != CONTENT), default=1.0) for page in ends), default=1.0)
+    """Return how far down the emptiest page behind the first is filled, as a part of its height.
+
+    What goes on on the next page and is no table seems to reach the end of its page.
+    """
+    following = [page.anchors for page in document.pages[2:]]
+    ends = (
+        max((box[-1] for name, box in page.anchors.items() if name not in after or name.startswith(TABLE)), default=0.0)
+        for page, after in zip(document.pages[1:], [*following, {}], strict=False)
+    )
+    return min((end / document.pages[0].height for end in ends), default=1.0)
 
 
 def _explain(missing: Sequence[str]) -> str:

@@ -381,12 +381,11 @@ def read_book(content: bytes, file: str) -> PriceBook:
     source = own_book(content, file)
     if source is not None:
         book = price_book(source, checked=True)._replace(hidden=hidden_sheets(content, file))
-        names = {price.part for price in book.prices if " " in price.part}
     else:
         price_list = read_list(content, file)
         book = price_book(price_list.source, checked=True)
         book = book._replace(hidden=price_list.hidden, warnings=price_list.warnings)
-        names = {price.part for price in book.prices}
+    names = {price.part for price in book.prices if source is None or " " in price.part}
     named = {name: ids[0] for name in names if len(ids := built_in_parts().ids(name)) == 1}
     return book._replace(prices=tuple(price._replace(part=named.get(price.part, price.part)) for price in book.prices))
 

@@ -135,6 +135,19 @@ def test_the_search_knows_chinese_words_and_leaves_the_name_of_the_program_alone
     assert found["bomgen wiring"][0]["location"].startswith("wiring.html")
 
 
+def test_the_search_works_from_disk(site: Path, judge: Judge, tmp_path: Path) -> None:
+    """A browser that opens a file of the site, without a server, finds the page about wiring."""
+    switches = ("--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--virtual-time-budget=20000")
+    done = subprocess.run(
+        [judge("chromium-headless-shell"), *switches, "--dump-dom", f"{(site / 'index.html').as_uri()}?q=wiring"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
+    assert "wiring.html" in done.stdout.partition("md-search-result__list")[2].partition("</ol>")[0]
+
+
 def marked(entries: list[dict[str, str]]) -> set[str]:
     """The words that the search marks."""
     return {word for entry in entries for word in MARKED.findall(entry["title"] + entry["text"])}

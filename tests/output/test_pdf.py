@@ -43,6 +43,21 @@ def test_nothing_is_fetched(address: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("printer")
+def test_drawings_keep_each_other_company(judge: Judge, tmp_path: Path) -> None:
+    """A second drawing that would stand alone on a nearly empty page stands on a page with the first."""
+    drawing = '<figure id="drawing-{0}" style="height: {0}mm; break-inside: avoid">drawing {0}</figure>'
+    blocks = "".join(drawing.format(height) for height in (120, 60))
+    table = '<div id="table-site" style="height: 130mm">table</div>'
+    style = "<style>@page { size: A4; margin: 15mm } body, figure { margin: 0 }</style>"
+    cover = '<div style="break-after: page">cover</div>'
+    page = f"<!doctype html><html lang=en>{style}{cover}<section>{table}{blocks}</section>"
+    (tmp_path / "page.pdf").write_bytes(print_page(page.encode()))
+    text = subprocess.run([judge("pdftotext"), tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True)
+    pages = text.stdout.split("\f")
+    assert [page.split() for page in pages if page] == [["cover"], ["table"], ["drawing", "120", "drawing", "60"]]
+
+
+@pytest.mark.usefixtures("printer")
 def test_a_logo_that_cannot_be_drawn_is_said() -> None:
     """WeasyPrint leaves out a picture whose drawing fails, by any error: a quote without its logo is no quote."""
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><g id='a'><use href='#a'/></g></svg>"

@@ -320,21 +320,16 @@ def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[RackB
 
 
 def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Scale) -> None:
-    canvas.rectangle(
-        "rack",
-        x,
-        y,
-        scale.rack,
-        scale.depth,
-        dashed=kind == FREE_RACK,
-        filled=kind != FREE_RACK,
-        tone=_TONES[kind],
-        corner=0,
-    )
+    _box(canvas, "rack", kind, x, y, scale.rack, scale.depth, 0)
     turned = text_width(f"{number}", _SIZE) > scale.rack - 2
     room = scale.depth if turned else scale.rack
     size = min(_SIZE, scale.rack - 2)
     canvas.words("number", x + scale.rack / 2, y + scale.depth / 2, f"{number}", room, turned=turned, largest=size)
+
+
+def _box(canvas: Canvas, name: str, kind: str, x: float, y: float, width: float, height: float, corner: int) -> None:
+    free = kind == FREE_RACK
+    canvas.rectangle(name, x, y, width, height, dashed=free, filled=not free, tone=_TONES[kind], corner=corner)
 
 
 def _more_rows(
@@ -358,17 +353,7 @@ def _legend(canvas: Canvas, language: Language, elevations: Elevations, y: float
     kinds = {block.kind for row in elevations.rows for block in row}
     for index, kind in enumerate(kind for kind in _TONES if kind in kinds):
         x = index * _KEY_PITCH
-        canvas.rectangle(
-            "key",
-            x,
-            y - _KEY / 2,
-            _KEY,
-            _KEY,
-            dashed=kind == FREE_RACK,
-            filled=kind != FREE_RACK,
-            tone=_TONES[kind],
-            corner=1,
-        )
+        _box(canvas, "key", kind, x, y - _KEY / 2, _KEY, _KEY, 1)
         name = language.word(f"rack-{kind}")
         text = name[:1].upper() + name[1:]
         canvas.words("key", x + _KEY + _KEY / 2, y, text, _KEY_PITCH - 2 * _KEY, anchor="start")

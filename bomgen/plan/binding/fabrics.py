@@ -87,11 +87,10 @@ def fabric(
         fabrics.problem(name, f"no role '{role}'; set a role for the fabric: {', '.join(ROLES)}", "role")
         return None
     mark = fabrics.source.key_mark(section.path)
+    usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
     if value != DEFAULT:
-        usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
         return _read_fabric(section, fabrics, name, role, mark, shared, usual=usual)
     leaf = _compute_leaf(fabrics, bought)
-    usual = _usual_compute_fabric(fabrics, name, bought) if role == COMPUTE else None
     if role == COMPUTE and usual is None:
         servers = bought.server.identity.name if bought and bought.server else "the server"
         facts = _platform(bought, None)
@@ -471,8 +470,7 @@ def _serves_storage(leaf: parts.Switch, server: parts.Server | None) -> bool:
 
 def _small_switch(catalog: Catalog, leaf: parts.Switch) -> parts.Switch:
     """Return the switch for storage of a few servers from the vendor of the compute leaves, or these themselves."""
-    by_vendor = catalog.find("assumption", "fabric-small-switches").value("value")
-    id = by_vendor.get(leaf.identity.vendor)
+    id = catalog.find("assumption", "fabric-small-switches").value("value").get(leaf.identity.vendor)
     return part_records.switch(catalog.find("switch", id)) if id else leaf
 
 
