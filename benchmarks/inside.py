@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -127,10 +128,10 @@ def predictions(count: str) -> dict[str, float]:
 
 def search(chunks: str) -> dict[str, float]:
     """The time in which so many chunks of a search are looked at, cold and warm, on a core."""
-    from bomgen.workflow.design_search import LookForFront, evaluator_of
+    from bomgen.workflow.design_search import evaluator_of, look_for_front
 
-    work = LookForFront(_searched())
-    chunk = evaluator_of(work.search).chunk
+    searched = _searched()
+    work, chunk = partial(look_for_front, searched), evaluator_of(searched).chunk
     part = range(int(chunks) * chunk)
     start = time.perf_counter()
     work(part)
@@ -145,16 +146,23 @@ def cluster(chunks: str) -> dict[str, float]:
     """
     from distributed import LocalCluster
 
-    from bomgen.workflow.design_search import LookForFront, Processes, digest_of, evaluator_of, take_on_cluster
+    from bomgen.workflow.design_search import (
+        digest_of,
+        evaluator_of,
+        look_for_front,
+        take_in_processes,
+        take_on_cluster,
+    )
 
     found = _searched()
-    work = LookForFront(found._replace(digest=digest_of(found)))
+    sent = found._replace(digest=digest_of(found))
+    work = partial(look_for_front, sent)
     chunk = evaluator_of(found).chunk
     parts = [range(at * chunk, (at + 1) * chunk) for at in range(int(chunks))]
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as started:
-        take = take_on_cluster(work.search, started.scheduler_address)
+        take = take_on_cluster(sent, started.scheduler_address)
         seconds = _shortest(lambda: list(take(work, parts)))
-    with Processes(2) as take:
+    with take_in_processes(2) as take:
         processes = _shortest(lambda: list(take(work, parts)))
     return {"seconds": seconds, "designs": chunk * int(chunks), "processes": processes}
 

@@ -46,14 +46,7 @@ from bomgen.documents.chapters.money import CONTACT
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE, Party
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.cells import Broken, TableCell, Value, read_dates
-from bomgen.reading.quote_workbook import (
-    CELLS,
-    CHARGES,
-    NUMBERS,
-    TERMS,
-    QuoteCell,
-    ReturnedLine,
-)
+from bomgen.reading.quote_workbook import CELLS, CHARGES, NUMBERS, TERMS, QuoteCell, ReturnedLine
 from bomgen.results.result import Report
 
 # pieces -------------------------------------------------------------------------------------------------------------
@@ -412,8 +405,7 @@ def _change_cell(proposal: Proposal, change: TextChange, before: TableCell, afte
 
 def _set_text(proposal: Proposal, sheet: str, cell: QuoteCell, before: TableCell, after: TableCell) -> None:
     if not after.filled:
-        message = f"{show(before.value)} was deleted; remove `{cell.key}` from the plan"
-        proposal.refuse(after, message, sheet, cell.key)
+        proposal.refuse(after, f"{show(before.value)} was deleted; remove `{cell.key}` from the plan", sheet, cell.key)
         return
     text = write_text(after.value)
     proposal.tell(after, cell.key, before.value, after.value, sheet)

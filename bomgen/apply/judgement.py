@@ -46,12 +46,7 @@ from bomgen.core.yaml_source import Path, value_at
 from bomgen.plan.commercial_terms import CHARGED
 from bomgen.pricing.bill_line import Line, part_key
 from bomgen.reading.cells import Broken, TableCell, Value
-from bomgen.reading.quote_workbook import (
-    CHARGES,
-    TAX,
-    ReturnedLine,
-    ReturnedQuote,
-)
+from bomgen.reading.quote_workbook import CHARGES, TAX, ReturnedLine, ReturnedQuote
 from bomgen.reading.scans import NO_VALUE
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all

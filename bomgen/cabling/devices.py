@@ -282,7 +282,7 @@ def find_installed(old: Design, new: Design, numbers: Column) -> Installed | Non
     `numbers` are those of the old devices in the new design, GONE where there is none.
     """
     site, racks, before = old.plan.site, build_floor(old), number_devices(old)
-    if site is None or racks is None or not site.layout.given:
+    if site is None or racks is None or not old.plan.laid_out:
         return None
     places, today = locate_devices(old, before, site, racks), list_kinds(before)
     now = number_devices(new)

@@ -38,7 +38,7 @@ from bomgen.cabling.patch_panels import panels_of_racks, ports_of_racks
 from bomgen.cabling.types import LINK, CableType, Column, Wiring
 from bomgen.cabling.wiring import number_places, wire
 from bomgen.catalog.parts import Cable, Panel
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
@@ -360,7 +360,7 @@ def _refuse_panels(design: Design) -> None:
             if spec.panels:
                 message = "panels need racks, but none are counted; set the height and power of the servers"
                 path = f"fabrics.{built.plan.name}.links.{kind}.panels"
-                raise PlanErrors([Problem(spec.panels.mark, "error", message, "layout", path)])
+                raise error_at(spec.panels.mark, message, "layout", path)
 
 
 def _select_parts(design: Design, lengths: Lengths, parts: PartsLookup) -> Design:
@@ -395,7 +395,7 @@ def _add_patch(built: BuiltFabric, group: LinkGroup, parts: PartsLookup) -> Link
             return group
         rule = error.rule if isinstance(error, Unbuildable) else "unknown-part"
         path = f"fabrics.{built.plan.name}.links.{group.kind}.panels"
-        raise PlanErrors([Problem(spec.panels.mark, "error", str(error), rule, path)]) from error
+        raise error_at(spec.panels.mark, str(error), rule, path) from error
 
 
 def _patched_lengths(wiring: Wiring, design: Design) -> Lengths:
@@ -433,7 +433,7 @@ def _check_sold(wiring: Wiring, design: Design) -> None:
                 f"{furthest:g} m; specify another {cable_type.role}"
             )
             path = f"fabrics.{cable_type.fabric}.links.{cable_type.kind}.panels"
-            raise PlanErrors([Problem(asked.mark, "error", message, "reach", path)])
+            raise error_at(asked.mark, message, "reach", path)
 
 
 def _measured_routes(

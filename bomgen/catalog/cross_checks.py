@@ -162,8 +162,7 @@ def _module(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
     lanes, lane = LANES.get(str(record.value("optic"))), record.value("lane_gbps")
     rate, ports = record.value("rate_gbps"), record.value("ports") or 1
     if lanes and lane and rate and rate != lanes * lane * ports:
-        text = f"{rate}G, but {ports} x {lanes} lanes of {lane}G are {lanes * lane * ports}G"
-        yield Contradiction("rate_gbps", text)
+        yield Contradiction("rate_gbps", f"{rate}G, but {ports} x {lanes} lanes of {lane}G are {lanes * lane * ports}G")
     optic, fibre = str(record.value("optic")), record.value("fibre")
     usual = FIBRES.get(optic[:2])
     if usual and fibre not in (None, ANY, usual):
@@ -172,8 +171,7 @@ def _module(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:
     if optic.startswith("sr") and (lane or 0) >= FAST_LANE:
         longest = LONGEST_SR_M
     if reach and longest and reach.value > longest:
-        text = f"a reach of {float(reach.value):g} m, but {optic} reaches at most {longest} m"
-        yield Contradiction("reach", text)
+        yield Contradiction("reach", f"a reach of {float(reach.value):g} m, but {optic} reaches at most {longest} m")
 
 
 def _links_and_rate(record: Record, _catalog: Catalog) -> Iterator[Contradiction]:

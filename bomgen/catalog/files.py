@@ -30,10 +30,10 @@ from bomgen.catalog.part_file_checks import (
     with_shared_sources,
 )
 from bomgen.core import schema
-from bomgen.core.diagnostics import PlanErrors, Problem, nearest
+from bomgen.core.diagnostics import PlanErrors, error_at, nearest
 from bomgen.core.jobs import OF_NAME, OF_PART, OF_PART_LOOKUP, report_read, spend
 from bomgen.core.messages import Message, message, record_text
-from bomgen.core.provenance import Assumed, Cited, Figure, Given, Mark, Origin, Reference
+from bomgen.core.provenance import Assumed, Cited, Figure, Given, Origin, Reference
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import quote, refuse_git_files
 from bomgen.core.units import parse
@@ -236,7 +236,7 @@ class Record(NamedTuple):
 
     def error(self, message: str, rule: str, *keys: str | int) -> PlanErrors:
         """Return the error that the value at a path of keys is wrong, at its place."""
-        return PlanErrors([Problem(self.source.mark((*self.steps, *keys)), "error", message, rule)])
+        return error_at(self.source.mark((*self.steps, *keys)), message, rule)
 
     def word(self, key: str) -> Figure | None:
         """Return the word at a key as a figure; None when it is unknown."""
@@ -515,7 +515,7 @@ class Catalog:
         root = self.roots.get(directory, self.root)
         if root and not path.resolve().is_relative_to(root):
             message = "a link that leads out of the plan's folder tree; put the part file itself here"
-            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "outside-root", "catalog")])
+            raise error_at(shown, message, "outside-root", "catalog")
         spend(OF_PART)
         try:
             if path not in self._contents:
@@ -524,7 +524,7 @@ class Catalog:
                     self._contents[path] = report_read(shown, stream.read(MAX_BYTES + 1))
         except OSError as error:
             message = f"the part file cannot be read ({error.strerror}); make it readable"
-            raise PlanErrors([Problem(Mark(shown, 1, 1), "error", message, "no-file", "catalog")]) from None
+            raise error_at(shown, message, "no-file", "catalog") from None
         content = self._contents[path]
         source = read(decoded(content, shown), shown)
         self.inputs[shown] = content
@@ -547,12 +547,13 @@ class Catalog:
             raise UnknownPart(kind, name, lambda: f"the name fits several: {', '.join(sorted(fits))}", fits)
         if fits:
             return self.find_original(kind, min(fits))
-        if kind == "gpu" and wanted in self.ids(SERVER):
-            raise UnknownPart(kind, name, lambda: f"it is a server; write `server: {wanted}`")
-        if kind == "cable" and wanted in self.ids("transceiver"):
-            raise UnknownPart(kind, name, lambda: "it is a transceiver; name a cable")
 
         def propose() -> str:
+            if other := next((of for of in KINDS if of not in NOT_PARTS and wanted in self.ids(of)), None):
+                remedy = (
+                    f"write `server: {wanted}`" if (kind, other) == ("gpu", SERVER) else f"name a part of kind {kind}"
+                )
+                return f"it is of kind {other}; {remedy}"
             of_maker = {
                 name for ids in names.values() for id in ids for name in self.find_original(kind, id).maker_names
             }
@@ -669,7 +670,7 @@ def _own_record(kind: str, id: str, source: Source, changed: Record | None) -> R
         base = str(source.data[EXTENDS])
         if base not in _list_built_in(folder("data") / kind):
             text = f"no built-in {kind} {quote(base, MAX_QUOTED)}; `bomgen catalog {kind}` lists them"
-            raise PlanErrors([Problem(source.mark((EXTENDS,)), "error", text, "unknown-part")])
+            raise error_at(source.mark((EXTENDS,)), text, "unknown-part")
         source = source._replace(data=with_base(kind, source.data))
     whole = source = with_canonical_words(source, schema.document(name))
     if changed:

@@ -353,23 +353,17 @@ def _settle_streams() -> None:
 
 def _listen_to_signals() -> None:
     if signal.getsignal(signal.SIGINT) in (signal.SIG_DFL, signal.default_int_handler):
-        signal.signal(signal.SIGINT, _interrupt)
+        signal.signal(signal.SIGINT, _end)
     for name in ENDING:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _end)
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> None:
-    _discard_quietly()
-    _received.append(number)
-    raise KeyboardInterrupt
-
-
 def _end(number: int, _frame: FrameType | None) -> None:
     _discard_quietly()
     _received.append(number)
-    raise Terminated
+    raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
 def _discard_quietly() -> None:
@@ -380,7 +374,7 @@ def _discard_quietly() -> None:
 def _let_end() -> None:
     for name in ("SIGINT", *ENDING):
         number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) in (_interrupt, _end):
+        if number is not None and signal.getsignal(number) is _end:
             signal.signal(number, signal.SIG_DFL)
 
 

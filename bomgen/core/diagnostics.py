@@ -102,9 +102,9 @@ class PlanErrors(Exception):
         return type(self), (self.problems,)
 
 
-def error_at(place: Mark | str, message: str, rule: str) -> PlanErrors:
+def error_at(place: Mark | str, message: str, rule: str, path: str = "") -> PlanErrors:
     """Return an error at a mark, or at the beginning of a file."""
-    return PlanErrors([Problem(Mark(place, 1, 1) if isinstance(place, str) else place, "error", message, rule)])
+    return PlanErrors([Problem(Mark(place, 1, 1) if isinstance(place, str) else place, "error", message, rule, path)])
 
 
 class Infeasible(Exception):

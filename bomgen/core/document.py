@@ -43,7 +43,8 @@ from bomgen.core.units import NO_TOTALS, Totals
 
 MOST_LOGO = 10**6
 """Maximum size of the logo, which every quote carries [bytes]."""
-_PNG, _JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+_PNG, _JPEG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", b"\xff\xd8\xff"
+"""The first bytes: of a PNG its signature and the head of its first chunk (PNG, second edition, W3C 2003)."""
 _SVG = re.compile(
     rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?((?><!--.*?-->|<!DOCTYPE[^>\[]*>)\s*)*+<svg(\s[^<]*)?>", re.DOTALL
 )
@@ -59,6 +60,8 @@ class Logo(NamedTuple):
 
     media_type: str
     content: bytes
+    size: tuple[int, int] | None = None
+    """Width and height of a PNG [pixels]."""
 
 
 def logo(content: bytes) -> Logo | None:
@@ -71,8 +74,9 @@ def logo(content: bytes) -> Logo | None:
     if content.startswith(_PNG):
         size = content[_PNG_SIZE]
         half = len(size) // 2
-        sides = [int.from_bytes(side, "big") for side in (size[:half], size[half:])]
-        return Logo("image/png", content) if all(0 < side <= _MOST_PIXELS for side in sides) else None
+        width, height = (int.from_bytes(side, "big") for side in (size[:half], size[half:]))
+        small = all(0 < side <= _MOST_PIXELS for side in (width, height))
+        return Logo("image/png", content, (width, height)) if small else None
     if content.startswith(_JPEG):
         return Logo("image/jpeg", content)
     return Logo("image/svg+xml", content) if _SVG.match(content) else None
@@ -145,11 +149,9 @@ class Row:
     """Whether the row was added, removed or changed, where documents show it."""
 
 
-def row_of(
-    *values: Cell | Value, group: str | None = None, in_stock: bool = False, id: str | None = None, sign: Sign = ""
-) -> Row:
+def row_of(*values: Cell | Value, group: str | None = None, id: str | None = None, sign: Sign = "") -> Row:
     """Return a row of cells, or of plain values that become cells."""
-    return Row(tuple(value if isinstance(value, Cell) else Cell(value) for value in values), group, in_stock, id, sign)
+    return Row(tuple(value if isinstance(value, Cell) else Cell(value) for value in values), group, id=id, sign=sign)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import yaml
 
-from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
+from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import BrokenInstallation, folder, text
 from bomgen.core.safety import describe_invisible, find_invisible
@@ -165,18 +165,17 @@ def decoded(content: bytes, file: str) -> str:
     """Return the text of a file's bytes. Raises PlanErrors for too many, and at the first byte that is not UTF-8."""
     if len(content) > MAX_BYTES:
         message = f"over {MAX_BYTES} bytes; a file of at most {MAX_CHARACTERS} characters is read"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+        raise error_at(file, message, "yaml-limit")
     if (
         b"\0" in content[:2]
     ):  # as YAML detects encodings without a byte order mark: the first character of a file is ASCII
-        message = "not UTF-8: two or four bytes a character; save the file as UTF-8"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "encoding")])
+        raise error_at(file, "not UTF-8: two or four bytes a character; save the file as UTF-8", "encoding")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         mark = _behind(content[: error.start].decode("utf-8"), file)
         message = f"not UTF-8: byte {content[error.start]:#04x}; save the file as UTF-8"
-        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+        raise error_at(mark, message, "encoding") from None
 
 
 def encoded(text: str, file: str, first: int = 1) -> bytes:
@@ -190,7 +189,7 @@ def encoded(text: str, file: str, first: int = 1) -> bytes:
         mark = _behind(text[: error.start], file)
         mark = mark._replace(line=first - 1 + mark.line)
         message = f"not valid text: an unpaired surrogate, U+{ord(text[error.start]):04X}; remove it"
-        raise PlanErrors([Problem(mark, "error", message, "encoding")]) from None
+        raise error_at(mark, message, "encoding") from None
 
 
 def _mark(position: Any, text: str, file: str) -> Mark:
@@ -216,8 +215,7 @@ def override(source: Source, settings: Sequence[str]) -> Source:
         encoded(setting, OVERRIDES, number)
         key, equals, text = setting.partition("=")
         if not equals or not all(key.split(".")):
-            message = f"'{setting}' is not a setting; write KEY=VALUE, with dots between the keys"
-            raise PlanErrors([Problem(mark, "error", message, "set")])
+            raise error_at(mark, f"'{setting}' is not a setting; write KEY=VALUE, with dots between the keys", "set")
         _lay(data, keys, values, key, _read_setting(text, number, len(key) + 1), mark)
     return source._replace(data=data, keys=keys, values=values)
 
@@ -292,8 +290,7 @@ def overlay(source: Source, path: Path) -> Source:
 def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, value: Source, mark: Mark) -> None:
     """Set a value at a dotted key of data, and its marks. Raises PlanErrors as `override` does."""
     if not all(key.split(".")):
-        message = f"'{key}' is not a key; write names with dots between them"
-        raise PlanErrors([Problem(mark, "error", message, "set")])
+        raise error_at(mark, f"'{key}' is not a key; write names with dots between them", "set")
     path: Path = ()
     parent = data
     *above, last = key.split(".")
@@ -345,10 +342,8 @@ def _position(parent: Any, step: str, mark: Mark, key: str) -> str | int:
     if isinstance(parent, list) and step.isdecimal() and int(step) < len(parent):
         return int(step)
     if isinstance(parent, list):
-        message = f"'{key}': the list has {len(parent)}, counted from 0; use one of their numbers"
-        raise PlanErrors([Problem(mark, "error", message, "set")])
-    message = f"'{key}': a plain value has no keys to set; set the whole mapping"
-    raise PlanErrors([Problem(mark, "error", message, "set")])
+        raise error_at(mark, f"'{key}': the list has {len(parent)}, counted from 0; use one of their numbers", "set")
+    raise error_at(mark, f"'{key}': a plain value has no keys to set; set the whole mapping", "set")
 
 
 class _NodeReader:
@@ -366,7 +361,7 @@ class _NodeReader:
         self.values[path] = mark
         if depth > MAX_DEPTH or len(self.values) > MAX_NODES:
             message = f"too much data: over {MAX_NODES} values or {MAX_DEPTH} levels once aliases are written out"
-            raise PlanErrors([Problem(mark, "error", message, "yaml-limit")])
+            raise error_at(mark, message, "yaml-limit")
         self.tag(node)
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path, depth)
@@ -477,20 +472,17 @@ def _check_digits(text: str) -> None:
 
 def _check_limits(text: str, file: str) -> None:
     if len(text) > MAX_CHARACTERS:
-        message = f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read"
-        raise PlanErrors([Problem(Mark(file, 1, 1), "error", message, "yaml-limit")])
+        raise error_at(file, f"{len(text)} characters; a file of at most {MAX_CHARACTERS} is read", "yaml-limit")
     at = find_invisible(text)
     if at is not None:
-        raise PlanErrors([Problem(_behind(text[:at], file), "error", describe_invisible(text[at]), SIGN)])
+        raise error_at(_behind(text[:at], file), describe_invisible(text[at]), SIGN)
     depth = 0
     for event in yaml.parse(text, Loader=Loader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
             start = event.start_mark
             mark = _mark(start, text, file) if start else Mark(file, 1, 1)
-            raise PlanErrors(
-                [Problem(mark, "error", f"nested too deep; at most {MAX_DEPTH} levels are read", "yaml-limit")]
-            )
+            raise error_at(mark, f"nested too deep; at most {MAX_DEPTH} levels are read", "yaml-limit")
 
 
 def _syntax_problem(error: yaml.YAMLError, text: str, file: str) -> Problem:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bomgen.catalog import part_records, parts
 from bomgen.catalog.files import Catalog, named_length
 from bomgen.catalog.parts import ANY, Cable, GpuBandwidth, Module, Nic, Server
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, PlanErrors, error_at
 from bomgen.core.jobs import OF_FABRIC, OF_HOST, OF_LINK_PART, spend
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, first_given, formula, product, sum_of
@@ -131,8 +131,7 @@ class Design(NamedTuple):
     @property
     def routed(self) -> bool:
         """Whether cable lengths follow the routes: over the floor of the plan, or within the only rack."""
-        site = self.plan.site
-        return site is not None and (site.layout.given or self.facility.in_one_rack)
+        return self.plan.laid_out or (self.plan.site is not None and self.facility.in_one_rack)
 
 
 boxes = ceil_div("boxes", "boxes", "switches", "switches_per_unit")
@@ -391,7 +390,7 @@ def _build_all(
             if first_given(error.because):
                 raise
             place = f"fabrics.{fabric.name}"
-            raise PlanErrors([Problem(fabric.mark, "error", error.message, error.rule, place)]) from error
+            raise error_at(fabric.mark, error.message, error.rule, place) from error
     return tuple(known[fabric.name] for fabric in plan.fabrics)
 
 
@@ -423,7 +422,7 @@ def _build_fabric(
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
     if nodes is None:
         message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
-        raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+        raise error_at(cluster.mark, message, "unknown-server", "cluster.server")
     if fabric.switchless:
         return _build_direct(fabric, plan, nodes, parts, attached.get(fabric.name))
     above = next((other for other in plan.fabrics if fabric.uplink and other.name == fabric.uplink.fabric), None)

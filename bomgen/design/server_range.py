@@ -248,7 +248,7 @@ def _is_covered(plan: Plan) -> bool:
     site = plan.site
     lengths = [spec.length_m for fabric in plan.fabrics for spec in fabric.links.values()]
     placed = site is not None and not all(isinstance(length.origin, Given) for length in lengths)
-    on_floor = site is not None and (placed or site.layout.given or site.racks)
+    on_floor = plan.laid_out or (site is not None and (placed or site.racks))
     shared = site is not None and site.management_racks is not None and not site.management_racks.value
     filled_by_hand = site is not None and (site.servers_per_rack or (site.rack and site.rack.load_kg))
     plain = plain and not on_floor and not shared and not filled_by_hand

@@ -368,14 +368,14 @@ def kinds_of_spines(occupancy: Occupancy, pods: int, per_pod: int, up: int) -> K
     return tuple(((down, up), count) for down, count in sorted(counted.items(), reverse=True))
 
 
-def fit_switches(kinds: Any, has_up: bool, local: Any = None) -> Iterator[Fitted]:
-    """Yield groups of equal switches, as steps of a calculation; each switch has `local` ports inside its group."""
+def fit_switches(kinds: Any, has_up: bool) -> Iterator[Fitted]:
+    """Yield groups of equal switches, as steps of a calculation."""
     kinds = step("kinds", "kinds of switches", kinds, "Switches by ports in use down and up.")
     for index in range(len(kinds.value)):
         switches = step("switches", "switches", kinds[index][1], "Switches with the same ports in use.")
         down = step("down", "ports", kinds[index][0][0], "Downlink ports in use.")
         up = step("up", "ports", kinds[index][0][1], "Uplink ports in use.") if has_up else None
-        yield Fitted(switches, down, up, local)
+        yield Fitted(switches, down, up)
 
 
 unset = constant("unset", "count", 0)

@@ -312,13 +312,20 @@ def fibre_module(lower: Module, upper: Module) -> Module:
     return upper if lower.fibre == ANY or _differ(lower.connector, upper.connector) else lower
 
 
+def _glass_reason(cable: Cable, other: Module | Cable) -> Incompatibility | None:
+    name, of = cable.identity.id, other.identity.id
+    if _differ(cable.fibre, other.fibre):
+        return Incompatibility("medium", f"{name} is {cable.fibre}, {of} {other.fibre}")
+    if _differ(cable.connector, other.connector):
+        return Incompatibility("connector", f"{name} has {cable.connector} connectors, {of} {other.connector}")
+    return None
+
+
 def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Incompatibility | None:
     """Return why a fibre with `links` links does not fit a module; None when it does."""
     name, of = cable.identity.id, module.identity.id
-    if _differ(cable.fibre, module.fibre):
-        return Incompatibility("medium", f"{name} is {cable.fibre}, {of} {module.fibre}")
-    if _differ(cable.connector, module.connector):
-        return Incompatibility("connector", f"{name} has {cable.connector} connectors, {of} {module.connector}")
+    if reason := _glass_reason(cable, module):
+        return reason
     if cable.links.value != links:
         return Incompatibility("ports", f"{name} carries {cable.links.value} links, one receptacle of {of} {links}")
     wanted = rules.polarities.get(module.connector)
@@ -330,10 +337,8 @@ def fibre_reason(cable: Cable, module: Module, links: int, rules: Rules) -> Inco
 def trunk_reason(jumper: Cable, trunk: Cable, rules: Rules) -> Incompatibility | None:
     """Return why jumper, trunk and jumper in series do not replace the jumper alone; None when they do."""
     name, of = trunk.identity.id, jumper.identity.id
-    if _differ(trunk.fibre, jumper.fibre):
-        return Incompatibility("medium", f"{name} is {trunk.fibre}, {of} {jumper.fibre}")
-    if _differ(trunk.connector, jumper.connector):
-        return Incompatibility("connector", f"{name} has {trunk.connector} connectors, {of} {jumper.connector}")
+    if reason := _glass_reason(trunk, jumper):
+        return reason
     wanted = rules.polarities.get(jumper.connector or "")
     row = (jumper.polarity or "", trunk.polarity or "", jumper.polarity or "")
     if wanted and rules.in_a_row.get(row) != wanted:

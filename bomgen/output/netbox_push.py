@@ -32,8 +32,8 @@ Key = tuple[str, ...]
 
 TAG = "bomgen-"
 """Beginning of the tag of a plan; the name of its site follows."""
-AT_ONCE = 100
-"""Objects per request, which NetBox writes all or none of."""
+AT_ONCE = 25
+"""Objects per request, which NetBox writes all or none of: seconds of work, where proxies and workers wait a minute."""
 PAGE = 1000
 """Objects per page, the most that NetBox gives by default."""
 TIMEOUT_S = 300

@@ -289,17 +289,11 @@ def _percent(share: Fraction | None) -> str:
 
 
 def _line_data(line: Earned) -> dict[str, Any]:
-    of = line.priced.line
     return {
-        "id": of.id,
-        "category": of.category,
-        "part": of.part,
-        "description": of.description,
-        "pieces": of.pieces,
+        **{key: getattr(line.priced.line, key) for key in ("id", "category", "part", "description", "pieces")},
         "unit_cost": _amount(line.unit.amount),
         "amount": _amount(line.priced.amount),
-        "cost": _amount(line.cost),
-        "margin": _amount(line.margin),
+        **{key: _amount(getattr(line, key)) for key in ("cost", "margin")},
         "share": _rounded(line.share),
         "missing": list(line.missing),
     }
@@ -311,9 +305,7 @@ def _sum_data(margin_total: MarginTotal) -> dict[str, Any]:
         "lines": margin_total.lines,
         "lines_without_price": margin_total.without_price,
         "lines_without_cost": margin_total.without_cost,
-        "amount": _amount(margin_total.amount),
-        "cost": _amount(margin_total.cost),
-        "margin": _amount(margin_total.margin),
+        **{key: _amount(getattr(margin_total, key)) for key in ("amount", "cost", "margin")},
         "share": _rounded(margin_total.share),
         "bound": margin_total.bound,
     }

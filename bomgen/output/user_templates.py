@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem
+from bomgen.core.diagnostics import LINE_END, PlanErrors, Problem, error_at
 from bomgen.core.jobs import ChildOutput, Limits, run_limited
 from bomgen.core.provenance import Mark
 from bomgen.core.resources import folder, text
@@ -157,7 +157,7 @@ def _problems(template: Template, faults: Sequence[tuple[int, str, str]]) -> lis
 
 
 def _wrong(mark: Mark, message: str, rule: str) -> PlanErrors:
-    return PlanErrors([Problem(mark, "error", message, rule, PATH)])
+    return error_at(mark, message, rule, PATH)
 
 
 def _quoted(name: str) -> str:

@@ -242,8 +242,7 @@ def owned(section: PlanSection) -> dict[str, Figure]:
     pieces: dict[str, Figure] = {}
     for name in section.data:
         if name.lower() in pieces:
-            text = f"{name.lower()} is listed twice; list it once with the whole quantity"
-            section.problem(name, text, "duplicate")
+            section.problem(name, f"{name.lower()} is listed twice; list it once with the whole quantity", "duplicate")
         pieces[name.lower()] = section.setting(name)
     return pieces
 

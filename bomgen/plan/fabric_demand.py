@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.estimates import usual_management_ports
 from bomgen.catalog.parts import ANY, Nic, Server, ServerPorts
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, PlanErrors, error_at
 from bomgen.core.provenance import Assumed, Figure, ceil_div, constant, floor_div, formula, minimum, product, sum_of
 from bomgen.fabric.clos.build import most_ports_of_leaf, numbers_figure
 from bomgen.fabric.clos.shape import search_figures
@@ -84,7 +84,7 @@ one_port_a_cage = constant("one_port_a_cage", "ports", 1)
 
 def refusal(fabric: FabricPlan, message: str, rule: str) -> PlanErrors:
     """Return the error that a fabric cannot be connected as the plan specifies, at its place."""
-    return PlanErrors([Problem(fabric.mark, "error", message, rule, f"fabrics.{fabric.name}")])
+    return error_at(fabric.mark, message, rule, f"fabrics.{fabric.name}")
 
 
 def attachments(plan: Plan, bmc_gbps: Figure) -> dict[str, Attachment]:
@@ -175,7 +175,7 @@ def _attachment(fabric: FabricPlan, cluster: Cluster, bmc_gbps: Figure) -> Attac
     server = cluster.server
     if server is None:
         message = f"no server is known for the GPU {cluster.gpu.identity.id}; describe one with `cluster.server:`"
-        raise PlanErrors([Problem(cluster.mark, "error", message, "unknown-server", "cluster.server")])
+        raise error_at(cluster.mark, message, "unknown-server", "cluster.server")
     if fabric.role == COMPUTE:
         return _compute_attachment(fabric, cluster, server)
     if fabric.role == OUT_OF_BAND:

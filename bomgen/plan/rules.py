@@ -162,8 +162,7 @@ def compute_demand(plan: Plan, _: Source) -> Iterator[Problem]:
         text = "no demand is set; set one of `target`, `gpu_hours` and `flops`"
         yield Problem(compute.mark, "error", text, "missing-key", path)
     for key in rest:
-        text = f"{first} and {key} both set the demand; keep one"
-        yield _at(plan, demands[key], text, "one-of", f"{path}.{key}")
+        yield _at(plan, demands[key], f"{first} and {key} both set the demand; keep one", "one-of", f"{path}.{key}")
     if compute.target and compute.target_days:
         text = "a peak has no duration; remove `target_days`, or set `gpu_hours` or `flops` instead of `target`"
         yield _at(plan, compute.target_days, text, "one-of", f"{path}.target_days")
@@ -526,8 +525,7 @@ def dates_and_rates(plan: Plan, source: Source) -> Iterator[Problem]:
         try:
             date.fromisoformat(exchange.date)
         except ValueError:
-            text = f"{exchange.date} is not a date; write YYYY-MM-DD"
-            yield Problem(exchange.mark, "error", text, "date", path)
+            yield Problem(exchange.mark, "error", f"{exchange.date} is not a date; write YYYY-MM-DD", "date", path)
             continue
         if quoted.date and exchange.date > quoted.date:
             text = f"the rate of {currency} is of {exchange.date}, the quote of {quoted.date}; use an earlier one"
@@ -649,6 +647,6 @@ def links_of_fabrics(plan: Plan, source: Source) -> Iterator[Problem]:
                 text = f"a single switch has no {kind} links; remove them"
                 yield Problem(source.key_mark(place), "error", text, "tiers", f"{path}.{kind}")
         for kind, wish in fabric.links.items():
-            if wish.panels and (plan.site is None or not plan.site.layout.given):
+            if wish.panels and not plan.laid_out:
                 text = "panels need racks on a floor plan; add `site: {layout: auto}`"
                 yield Problem(wish.panels.mark, "error", text, "layout", f"{path}.{kind}.panels")

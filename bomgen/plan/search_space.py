@@ -174,15 +174,13 @@ def _axis(key: str, value: Any, mark: Mark, problems: list[Problem]) -> Axis | N
         return None
     items = value if isinstance(value, list) else [value]
     if not items:
-        message = f"no values for {key}; set at least one, or remove the key"
-        problems.append(Problem(mark, "error", message, _RULE, key))
+        problems.append(Problem(mark, "error", f"no values for {key}; set at least one, or remove the key", _RULE, key))
         return None
     lists = [_values(item, mark, problems) for item in items]
     if len(lists) == 1 and isinstance(lists[0], range):
         return Axis(key, lists[0], mark)
     if sum(map(len, lists)) > MAX_LISTED:
-        message = f"more than {MAX_LISTED} values in a list; use a range"
-        problems.append(Problem(mark, "error", message, _RULE, key))
+        problems.append(Problem(mark, "error", f"more than {MAX_LISTED} values in a list; use a range", _RULE, key))
         return None
     return Axis(key, tuple(dict.fromkeys(map(str, chain.from_iterable(lists)))), mark)
 
@@ -210,8 +208,7 @@ def _with_decimals(value: Any) -> Any:
 def _is_known(name: str, mark: Mark, problems: list[Problem]) -> bool:
     if name in MEASURES:
         return True
-    message = f"unknown measure '{name}'; {suggestion(name, MEASURES)}"
-    problems.append(Problem(mark, "error", message, _RULE))
+    problems.append(Problem(mark, "error", f"unknown measure '{name}'; {suggestion(name, MEASURES)}", _RULE))
     return False
 
 

@@ -830,6 +830,11 @@ class Plan(NamedTuple):
     """What stands already; None: nothing is known to."""
 
     @property
+    def laid_out(self) -> bool:
+        """Return whether the plan says how its racks stand."""
+        return self.site is not None and self.site.layout.given
+
+    @property
     def prefill_servers(self) -> ServerGroup | None:
         """Return the servers with another GPU that process the prompts of its served model; None: there are none."""
         return next((group for group in self.groups if group.sized), None)

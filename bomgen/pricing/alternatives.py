@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bomgen.catalog.files import Catalog, UnknownPart
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.messages import message, suggestion
 from bomgen.core.yaml_source import Source, overlay
 from bomgen.plan.commercial_terms import Alternative
@@ -50,7 +50,7 @@ def varied(source: Source, index: int) -> Source:
         if key.startswith(FIXED) or key in WHOLE:
             mark = source.key_mark((*ALTERNATIVES, index, "set", key))
             message = f"{key} is the same in every alternative; set other keys"
-            raise PlanErrors([Problem(mark, "error", message, "set", ".".join(ALTERNATIVES))])
+            raise error_at(mark, message, "set", ".".join(ALTERNATIVES))
     laid = overlay(source, (*ALTERNATIVES, index, "set")) if settings else source
     for key in settings:
         *link, last = key.split(".")

@@ -19,7 +19,7 @@ from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.catalog.identity import CORDS, RAILS, identity, slug
 from bomgen.catalog.part_records import CARDS
 from bomgen.catalog.parts import FABRIC, YEAR, Identity, Requirement
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, formula, product, sum_of
 from bomgen.design.assembly import BuiltFabric, Design, boxes_of, list_equipment, sum_of_boxes
@@ -163,7 +163,7 @@ def _find(name: str, need: Requirement, required_by: Identity, design: Design, c
 
 
 def _wrong(message: str, need: Requirement, design: Design) -> PlanErrors:
-    return PlanErrors([Problem(need.mark or design.plan.mark, "error", message, "requires")])
+    return error_at(need.mark or design.plan.mark, message, "requires")
 
 
 def _quantity(need: Requirement, use: _Use, design: Design, existing: Sequence[Line]) -> Figure | None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bomgen.catalog.files import id_at_length
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Cable, Identity, Module, Switch
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import error_at
 from bomgen.core.provenance import Figure, difference, formula, minimum, product, sum_of
 from bomgen.design.assembly import BuiltFabric, Design, boxes_of, sum_of_boxes
 from bomgen.fabric.types import SERVER
@@ -172,7 +172,7 @@ def charges(designs: Sequence[Design], existing: Mapping[str, Sequence[Line]]) -
         counted = _counted(charge, designs, existing)
         if counted is None or not counted.value:
             message = f"nothing to charge per {charge.per}: the plan has none; set `per: {ORDER}`"
-            raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
+            raise error_at(charge.mark, message, "charge", "quote.charges")
         quantity = over_years(counted, charge.years) if charge.years else counted
         yield Line(
             id=charge.id,
@@ -196,7 +196,7 @@ def _counted(charge: Charge, designs: Sequence[Design], existing: Mapping[str, S
         for design, figure in zip(designs, counted, strict=True):
             if figure is None:
                 message = f"the {charge.per}s of cluster {design.plan.cluster_name} are unknown; set `per: {ORDER}`"
-                raise PlanErrors([Problem(charge.mark, "error", message, "charge", "quote.charges")])
+                raise error_at(charge.mark, message, "charge", "quote.charges")
     return together(counted)
 
 

@@ -20,14 +20,7 @@ from typing import NamedTuple
 from bomgen.core.diagnostics import PlanErrors, Problem
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, difference, formula, product, quotient, sum_of
-from bomgen.core.units import (
-    HOURS_A_DAY,
-    MONEY,
-    MONTHS_A_YEAR,
-    SECONDS_AN_HOUR,
-    minor_unit,
-    rounded,
-)
+from bomgen.core.units import HOURS_A_DAY, MONEY, MONTHS_A_YEAR, SECONDS_AN_HOUR, minor_unit, rounded
 from bomgen.design.assembly import Design
 from bomgen.plan.commercial_terms import Operation, QuotePlan, Sell
 from bomgen.plan.schema import together

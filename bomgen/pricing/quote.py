@@ -19,24 +19,11 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Mark, walk
-from bomgen.core.units import (
-    Tax,
-    Totals,
-    exact,
-    minor_unit,
-    rounded,
-)
+from bomgen.core.units import Tax, Totals, exact, minor_unit, rounded
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, FIRM, SUPPORT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line
-from bomgen.pricing.price_book import (
-    INDICATIVE,
-    Price,
-    PriceBook,
-    Unit,
-    discount_given,
-    units,
-)
+from bomgen.pricing.price_book import INDICATIVE, Price, PriceBook, Unit, discount_given, units
 
 MAX_SUPPORT = Fraction(3, 10)
 """Maximum plausible share of the hardware for a year of support; service contracts cost 10 to 30 % (docs/prices.md)."""

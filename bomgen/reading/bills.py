@@ -274,8 +274,7 @@ def read_bill(tables: Sequence[RawTable], file: str, index: PartIndex, asked: Re
 def require_whole(bill: SentBill) -> SentBill:
     """Return a bill for comparison. Raises PlanErrors for one that was not read completely."""
     if bill.unread:
-        message = f"more than {MAX_LINES} lines; give the bill alone"
-        raise error_at(bill.file, message, "table-limit")
+        raise error_at(bill.file, f"more than {MAX_LINES} lines; give the bill alone", "table-limit")
     return bill
 
 

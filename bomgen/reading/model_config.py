@@ -68,8 +68,7 @@ def read_config(text: str, file: str) -> Source:
         data = json.loads(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         mark = Mark(file, error.lineno, error.colno)
-        message = f"not JSON: {error.msg}; give the config.json of a checkpoint"
-        raise error_at(mark, message, "json") from None
+        raise error_at(mark, f"not JSON: {error.msg}; give the config.json of a checkpoint", "json") from None
     except (RecursionError, ValueError):
         message = "nested too deep, or a number of too many digits; give the config.json of a checkpoint"
         raise error_at(file, message, "json") from None

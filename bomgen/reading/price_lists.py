@@ -372,11 +372,6 @@ class PriceList(NamedTuple):
     notes: tuple[str, ...]
 
 
-def open_book(content: bytes, file: str) -> Source:
-    """Return the prices in a file as checked price book data with marks; otherwise as `read_book`."""
-    return own_book(content, file) or read_list(content, file).source
-
-
 def read_book(content: bytes, file: str) -> PriceBook:
     """Return the price book in a file; names of parts become ids: all of a vendor's list, those with spaces of a book.
 

@@ -72,8 +72,7 @@ def source_of(rows: Iterable[Sequence[TableCell]], file: str, text: str = "") ->
     filled = (row for row in rows if any(cell.filled for cell in row))
     header = next(filled, None)
     if header is None:
-        message = "no prices: the first row must name the columns: part, price, currency ..."
-        raise error_at(file, message, "empty")
+        raise error_at(file, "no prices: the first row must name the columns: part, price, currency ...", "empty")
     problems: list[Problem] = []
     names = _names(header, problems)
     if problems:

@@ -231,5 +231,4 @@ def _columns(table: RawTable, titles: Mapping[str, str], mark: Mark) -> tuple[in
             listed = ", ".join(f"'{title}'" for title in missing)
             message = f"the bill has no column {listed}; restore the column titles"
             raise error_at(Mark(mark.file, number, 1), message, RULE)
-    message = "the header of the bill is missing; restore it above the lines"
-    raise error_at(mark, message, RULE)
+    raise error_at(mark, "the header of the bill is missing; restore it above the lines", RULE)

@@ -216,8 +216,7 @@ def _check_entries(entries: Sequence[ZipInfo], file: str) -> None:
         raise error_at(file, message, "workbook")
     expanded = sum(entry.file_size for entry in entries)
     if expanded > MAX_EXPANDED:
-        message = f"{expanded} bytes once it is unpacked; at most {MAX_EXPANDED} are read"
-        raise error_at(file, message, "workbook-limit")
+        raise error_at(file, f"{expanded} bytes once it is unpacked; at most {MAX_EXPANDED} are read", "workbook-limit")
     for entry in entries:
         if entry.file_size > max(SMALL, MAX_RATIO * entry.compress_size):
             message = f"'{entry.filename}' is packed to less than 1/{MAX_RATIO}; at most that is unpacked"

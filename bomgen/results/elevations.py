@@ -229,8 +229,7 @@ def _group(group: Elevation) -> dict[str, Any]:
         "kind": group.kind,
         "racks": [list(span) for span in group.racks],
         "rows": [list(span) for span in group.rows],
-        "number": group.number,
-        "units": group.units,
+        **{key: getattr(group, key) for key in ("number", "units")},
         "units_used": _value(sums.units_used),
         "power_w": _value(sums.power_w),
         **_range("power_w", sums.power_w),
@@ -242,10 +241,7 @@ def _group(group: Elevation) -> dict[str, Any]:
         "lower_bounds": sorted(sums.lower_bounds),
         "slots": [
             {
-                "unit": slot.unit,
-                "height_u": slot.height_u,
-                "pieces": slot.pieces,
-                "device": slot.device,
+                **{key: getattr(slot, key) for key in ("unit", "height_u", "pieces", "device")},
                 "part": slot.identity.id if slot.identity else None,
                 "devices": [list(named) for named in slot.names],
             }
@@ -253,9 +249,7 @@ def _group(group: Elevation) -> dict[str, Any]:
         ],
         "pdus": [
             {
-                "feed": pdu.feed,
-                "unit": pdu.unit,
-                "height_u": pdu.height_u,
+                **{key: getattr(pdu, key) for key in ("feed", "unit", "height_u")},
                 "first": pdu.name[0] if pdu.name else None,
                 "last": pdu.name[1] if pdu.name else None,
             }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ from bomgen.workflow.plan_files import COST_BOOKS, PlanFile, content_of
 from bomgen.xray.contents import open_bill, plan_name, plan_text, xray_document
 from bomgen.xray.inspection import inspect
 
+NAMES = "names.csv"
+"""The dropped file with the planned names of devices, as `bomgen verify --names` takes it."""
 MOST_NAME = 200
 """Characters of the name of a file."""
 KEEP, FORCE = "plan", "force"
@@ -196,26 +199,31 @@ def xray(workspace: Workspace, request: Request) -> Data:
 
 
 def verify(workspace: Workspace, request: Request) -> Data:
-    """Return, as a page, what differs between a plan and the network whose devices printed the `files`."""
-    words, files = language_of(request), (("", *file_of(file)) for file in request["files"])
+    """Return, as a page, what differs between a plan and the network whose devices printed the `files`.
+
+    The file NAMES has the planned names of devices by those that they have.
+    """
+    words, files = language_of(request), [("", *file_of(file)) for file in request["files"]]
     return {"html": html(_verified(workspace, request, files, words), words, alone=False).decode()}
 
 
 def _verified(
     workspace: Workspace,
     plan: Request,
-    files: Iterable[tuple[str, str, bytes]],
+    files: Sequence[tuple[str, str, bytes]],
     words: Language,
     are_whole: bool = False,
 ) -> Document:
     from bomgen.verify.findings import USUAL_ERROR_RATE, verification_document  # which load NumPy
     from bomgen.verify.findings import verify as compare
-    from bomgen.verify.reading import read_outputs
+    from bomgen.verify.reading import read_names, read_outputs
 
     report = work_out(plan_of(workspace, plan))
     if report.clusters:
         raise Refused("the plan has several clusters; verify one of them with `bomgen verify --cluster`")
-    verification = compare(read_outputs(files, are_whole), list_cables(report), {}, USUAL_ERROR_RATE)
+    names = dict(chain.from_iterable(read_names(text, name).items() for _, name, text in files if name == NAMES))
+    as_built = read_outputs((file for file in files if file[1] != NAMES), are_whole)
+    verification = compare(as_built, list_cables(report), names, USUAL_ERROR_RATE)
     return verification_document(verification, report.plan.name, words)
 
 

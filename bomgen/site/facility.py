@@ -15,7 +15,7 @@ from math import ceil
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.document import group_by, rows_below
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, first_given, formula
@@ -388,7 +388,7 @@ def refuse_more_racks(site: Site, contents: SiteContents, machines: Sequence[Equ
         names = ", ".join(f"{count} x {name}" for name, count in counts.items() if count)
         text += f", and {names} would need {contents.management_racks.value} more"
     mark = first_given(limit) or site.mark
-    raise PlanErrors([Problem(mark, "error", f"{text}; {', or '.join(remedies)}", "rack-count", "site.racks")])
+    raise error_at(mark, f"{text}; {', or '.join(remedies)}", "rack-count", "site.racks")
 
 
 def count_all_racks(contents: SiteContents) -> int:

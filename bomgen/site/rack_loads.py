@@ -21,15 +21,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Figure, ceil_div, difference, formula, product, sum_of
 from bomgen.core.units import JOULES_OF_A_BTU, SECONDS_AN_HOUR
 from bomgen.plan.types import Site
-from bomgen.site.racks import (
-    RACK_LOAD,
-    Equipment,
-    in_words,
-    power_of,
-    sum_of_power,
-    units_bought,
-    watts_in_words,
-)
+from bomgen.site.racks import RACK_LOAD, Equipment, in_words, power_of, sum_of_power, units_bought, watts_in_words
 
 TOTAL_WEIGHT, RACK_WEIGHT, FLOOR_LOAD = "weight_kg", "compute_rack_weight_kg", "compute_rack_floor_load_kg_per_m2"
 """Names of the figures that are lower bounds when a weight is not known."""

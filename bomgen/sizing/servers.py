@@ -9,7 +9,7 @@ from math import ceil, lcm
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Server, network_bandwidth
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import Figure, Mark, ceil_div, first_given, formula, product, quotient, require
 from bomgen.core.units import BITS_A_BYTE, GIGA, HOURS_A_DAY, SECONDS_AN_HOUR, TERA
@@ -83,7 +83,7 @@ def count_servers(
         if server is None:
             name = cluster.gpu.identity.id
             text = f"no server is known for the GPU {name}; set `cluster.gpus`, or describe a server"
-            raise PlanErrors([Problem(cluster.mark, "error", text, "unknown-server", "cluster.server")])
+            raise error_at(cluster.mark, text, "unknown-server", "cluster.server")
         servers = cluster.servers or trays_of_racks(
             require(cluster.racks, "there are servers or racks"),
             require(server.trays, "plan.rules refuses other racks"),
@@ -106,7 +106,7 @@ def count_servers(
     if required is None:
         mark = plan.training.mark if plan.training else cluster.mark
         text = "the cluster size is not specified; set `target_days`, `cluster.gpus` or `cluster.servers`"
-        raise PlanErrors([Problem(mark, "error", text, "missing-key", "cluster")])
+        raise error_at(mark, text, "missing-key", "cluster")
     if required.value > MAX_GPUS:
         text = f"{required.value} GPUs would be needed, far more than any cluster has; check tokens and days"
         raise Infeasible(text, because=required)
@@ -299,7 +299,7 @@ def peak_of_gpu(gpu: Gpu, precision: Figure, path: str, fallback: Mark, sparse: 
         right = f"`precision:` may be {names}, or {yours}" if names else "write `sparsity: dense`" if sparse else yours
         text = f"no {kind} {precision.value} peak is known for {gpu.identity.name}; {right}"
         mark = first_given(precision) or fallback
-        raise PlanErrors([Problem(mark, "error", text, "unknown-figure", path)])
+        raise error_at(mark, text, "unknown-figure", path)
     return peaks[str(precision.value)]
 
 

@@ -14,15 +14,15 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, nullcontext, suppress
-from functools import lru_cache
+from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from bomgen import __version__
 from bomgen.catalog.files import Catalog
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.jobs import Lifeline, OutOfTime, process_pool, report_count
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import write_block
@@ -95,7 +95,7 @@ class SearchRequest(NamedTuple):
     def refusal(self, text: str) -> PlanErrors:
         """Return an error about the search as a whole, at its place."""
         mark = inputs_of(self).source.mark((KEY,))
-        return PlanErrors([Problem(mark, "error", text, "search", KEY)])
+        return error_at(mark, text, "search", KEY)
 
 
 @lru_cache(maxsize=1)
@@ -157,69 +157,49 @@ def work_out_design(search: SearchRequest, index: int) -> SearchedDesign:
         return SearchedDesign(index, {}, problem=errors.first_error)
 
 
-class PartWork(Protocol):
-    """The work on one part of a space, in the form that is sent to workers."""
-
-    def __call__(self, part: range) -> Any:
-        """Return the result of a part."""
-
-
+PartWork = Callable[[range], Any]
+"""The work on one part of a space; workers get it pickled."""
 Take = Callable[[PartWork, Sequence[range]], Generator[tuple[int, Any]]]
 """A function that has all parts evaluated and yields the number of designs and the result of each, in any order."""
 
 
-class LookForFront(NamedTuple):
-    """Find the front of a part."""
-
-    search: SearchRequest
-
-    def __call__(self, part: range) -> PartialFront:
-        """Return the Pareto front of a part."""
-        space = self.search.space
-        front = empty_front(space)
-        for columns in _chunks(self.search, part):
-            front = extend_front(space, front, columns)
-        return front
+def look_for_front(search: SearchRequest, part: range) -> PartialFront:
+    """Return the Pareto front of a part."""
+    front = empty_front(search.space)
+    for columns in _chunks(search, part):
+        front = extend_front(search.space, front, columns)
+    return front
 
 
-class LookForBetter(NamedTuple):
-    """Find designs in a part that would be better than the front but exceed a bound."""
-
-    search: SearchRequest
-    front: PartialFront
-
-    def __call__(self, part: range) -> NextBetter:
-        """Return the designs found in a part."""
-        space = self.search.space
-        better = no_next_better(self.front)
-        for columns in _chunks(self.search, part):
-            better = look_for_better(space, self.front, better, columns)
-        return better
+def look_for_next(search: SearchRequest, front: PartialFront, part: range) -> NextBetter:
+    """Return the designs of a part that would be better than the front but exceed a bound."""
+    better = no_next_better(front)
+    for columns in _chunks(search, part):
+        better = look_for_better(search.space, front, better, columns)
+    return better
 
 
-class ShowDesigns(NamedTuple):
-    """Read designs from their columns; a part is a range of the list of designs."""
+def show_designs(
+    search: SearchRequest, indices: Sequence[int], whole: Collection[int], part: range
+) -> list[SearchedDesign]:
+    """Return designs read from their columns; a part is a range of their indices.
 
-    search: SearchRequest
-    indices: tuple[int, ...]
-    whole: frozenset[int]
-    """Indices of designs that are also calculated as `build` does and compared with their columns."""
+    Those of `whole` are also calculated as `build` does. Raises BrokenResult if one differs from its columns.
+    """
+    return [_show(search, index, index in whole) for index in indices[part.start : part.stop]]
 
-    def __call__(self, part: range) -> list[SearchedDesign]:
-        """Return the designs of a part of the list. Raises BrokenResult if a full calculation differs from columns."""
-        return [self._show(self.indices[at]) for at in part]
 
-    def _show(self, index: int) -> SearchedDesign:
-        space, columns = self.search.space, self.search.columns(index, index + 1)
-        if index not in self.whole:
-            return candidate_at(columns, 0, space.currency)
-        design = work_out_design(self.search, index)
-        for name, value in values_of(design).items():
-            column = columns.measures[name][0].item() if columns.known[name][0] else None
-            if column != (None if value is None else column_value(name, value, space.currency)):
-                settings = ", ".join(space.settings(index))
-                raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
-        return design
+def _show(search: SearchRequest, index: int, whole: bool) -> SearchedDesign:
+    space, columns = search.space, search.columns(index, index + 1)
+    if not whole:
+        return candidate_at(columns, 0, space.currency)
+    design = work_out_design(search, index)
+    for name, value in values_of(design).items():
+        column = columns.measures[name][0].item() if columns.known[name][0] else None
+        if column != (None if value is None else column_value(name, value, space.currency)):
+            settings = ", ".join(space.settings(index))
+            raise BrokenResult(f"search: {name} of {settings} is {column} in columns, {value} as a whole")
+    return design
 
 
 def divide(search: SearchRequest) -> list[range]:
@@ -245,32 +225,23 @@ def take_here(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, An
         yield len(part), work(part)
 
 
-class Processes:
+@contextmanager
+def take_in_processes(jobs: int) -> Iterator[Take]:
     """Evaluate parts in a number of processes, which live, with their caches, as long as the context.
 
     The parts of a process that dies are repeated. Raises EngineLost if the work itself kills processes.
     """
+    lifeline = Lifeline()
+    pool: Executor = process_pool(jobs, lifeline)
 
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
-        self._lifeline = Lifeline()
-        self._pool: Executor = process_pool(jobs, self._lifeline)
-
-    def __enter__(self) -> Processes:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._lifeline.cut()
-
-    def __call__(self, work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
-        """Evaluate all parts."""
+    def take(work: PartWork, parts: Sequence[range]) -> Generator[tuple[int, Any]]:
+        nonlocal pool
         left, deaths = set(parts), 0
         while left:
             pending = dict[Future[Any], range]()
             try:
                 for part in sorted(left, key=lambda part: part.start):
-                    pending[self._pool.submit(work, part)] = part
+                    pending[pool.submit(work, part)] = part
                 while pending:
                     for future in wait(pending, return_when=FIRST_COMPLETED).done:
                         part = pending.pop(future)
@@ -282,10 +253,16 @@ class Processes:
                 deaths += 1
                 if deaths >= MAX_DEATHS:
                     raise EngineLost(TOO_MANY_DEATHS) from None
-                self._pool = process_pool(self._jobs, self._lifeline)
+                pool = process_pool(jobs, lifeline)
             finally:
                 for future in pending:
                     future.cancel()
+
+    try:
+        yield take
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        lifeline.cut()
 
 
 # search cluster -----------------------------------------------------------------------------------------------------
@@ -414,7 +391,7 @@ def find_front(
     check on a result fails, or a calculated design differs from its columns.
     """
     search = SearchRequest(file, tuple(settings), space)
-    with Processes(jobs) if jobs > 1 else nullcontext(take_here) as local_take:
+    with take_in_processes(jobs) if jobs > 1 else nullcontext(take_here) as local_take:
         return _find_front(search, local_take, scheduler, whole)
 
 
@@ -430,7 +407,7 @@ def _find_front(
             search = search._replace(digest=digest_of(search))
             take = take_on_cluster(search, scheduler)
         try:
-            for part in _with_progress(take(LookForFront(search), divide(search)), "search", space.size):
+            for part in _with_progress(take(partial(look_for_front, search), divide(search)), "search", space.size):
                 front = merge_fronts(space, front, part)
         except FrontTooLarge:
             raise search.refusal(
@@ -438,12 +415,13 @@ def _find_front(
             ) from None
         better = no_next_better(front)
         if space.within:
-            for part in _with_progress(take(LookForBetter(search, front), divide(search)), "next", space.size):
+            for part in _with_progress(take(partial(look_for_next, search, front), divide(search)), "next", space.size):
                 better = merge_next_better(better, part)
     except (KeyboardInterrupt, EngineLost, OutOfTime) as error:
         stopped, better = error, no_next_better(front)
     indices, designs = shown_designs(front, better), dict[int, SearchedDesign]()
-    show = ShowDesigns(search, tuple(indices), frozenset(front.places.tolist() if whole else best_designs(front)))
+    checked = frozenset(front.places.tolist() if whole else best_designs(front))
+    show = partial(show_designs, search, indices, checked)
     taken = (take_here if stopped else local_take)(show, _divide(len(indices), WHOLE_CHUNK))
     for candidates in _with_progress(taken, "whole", len(indices)):
         designs.update((candidate.place, candidate) for candidate in candidates)

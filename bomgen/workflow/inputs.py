@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bomgen.catalog.files import Catalog
 from bomgen.core import schema
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, Problem, error_at
 from bomgen.core.document import MOST_LOGO, Logo, logo
 from bomgen.core.jobs import BYTES_A_STEP, OF_PRICE, OF_TAG, TooMuch, budget, report_stage, spend
 from bomgen.core.provenance import Mark
@@ -138,19 +138,24 @@ def read_all(
     catalog = catalog_of(file, source)
     if earlier and (catalog.folders, catalog.shown) == (earlier.catalog.folders, earlier.catalog.shown):
         catalog = earlier.catalog.start_again()
-    lock = None
-    if file.lock:
-        from bomgen.workflow.lock import lock_of
-
-        lock = lock_of(*file.lock)
-        if settings or not lock.is_of(file.content, source.files):
-            lock = lock._replace(installed=_places_alone(lock.installed))
+    lock = read_lock(file, source, settings)
     installed = earlier.installed if earlier else lock.installed if lock else {}
     inputs = Inputs(
         *(file, tuple(settings), tuple(templates), source, catalog, lock, contents, keys_of(settings), installed),
         phases=tuple(phases),
     )
     return _read_named(inputs, (BOOKS, LOGO, TEMPLATES, *([COST_BOOKS] if costs else [])))
+
+
+def read_lock(file: PlanFile, source: Source, settings: Sequence[str] = ()) -> Lock | None:
+    """Return the lock of a plan; of a plan that has changed since, it has places alone. Raises PlanErrors."""
+    if file.lock is None:
+        return None
+    from bomgen.workflow.lock import lock_of
+
+    lock = lock_of(*file.lock)
+    same = not settings and lock.is_of(file.content, source.files)
+    return lock if same else lock._replace(installed=_places_alone(lock.installed))
 
 
 def vary(inputs: Inputs, source: Source, keys: Sequence[str]) -> Inputs:
@@ -220,7 +225,7 @@ def _sources(
         raise PlanErrors([newer])
     key = next((key for key in OTHER_FILES if isinstance(source.data, dict) and key in source.data), None)
     if key:
-        raise PlanErrors([Problem(source.key_mark((key,)), "error", OTHER_FILES[key], "not-a-plan", key)])
+        raise error_at(source.key_mark((key,)), OTHER_FILES[key], "not-a-plan", key)
     problems = plan_schema.check_plan_schema(source)
     if problems:
         raise PlanErrors(sorted([*problems, *_unknown_parts(file, source, problems)], key=lambda problem: problem.mark))
@@ -260,7 +265,7 @@ def catalog_of(file: PlanFile, source: Source) -> Catalog:
         # Not `is_dir`, which fails for a name that is too long.
         if not os.path.isdir(path):
             message = f"there is no folder '{name}'; part folders lie relative to the plan"
-            raise PlanErrors([Problem(mark, "error", message, "no-file", "catalog")])
+            raise error_at(mark, message, "no-file", "catalog")
         folders.append(path)
         shown[path] = name.rstrip("/")
     return Catalog(tuple(folders), shown, file.root)
@@ -384,7 +389,7 @@ def _content(inputs: Inputs, name: str, mark: Mark, key: Path, what: str) -> byt
     content = inputs.contents[_place_of(inputs.file, name, mark, key)]
     if isinstance(content, OSError):
         message = f"the {what} '{name}' cannot be read ({content.strerror}); give its path relative to the plan"
-        raise PlanErrors([Problem(mark, "error", message, "no-file", ".".join(map(str, key)))])
+        raise error_at(mark, message, "no-file", ".".join(map(str, key)))
     return content
 
 
@@ -413,7 +418,7 @@ def logo_of(inputs: Inputs, plan: Plan) -> tuple[Logo | None, list[Input]]:
     image = logo(content)
     if image is None:
         message = f"'{name}' is not a PNG, JPEG or SVG of at most {MOST_LOGO} bytes; give one"
-        raise PlanErrors([Problem(mark, "error", message, "logo", ".".join(map(str, LOGO)))])
+        raise error_at(mark, message, "logo", ".".join(map(str, LOGO)))
     return image, [Input(name, content)]
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from math import ceil
 from typing import NamedTuple
 
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, PlanErrors, error_at
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, first_given, require
 from bomgen.core.units import decimal, rounded
@@ -105,7 +105,7 @@ def _money(currency: str, amount: Fraction) -> Message:
 
 def _refusal(figure: Figure, text: str, rule: str = "bound") -> PlanErrors:
     mark = require(first_given(figure), "bounds are given")
-    return PlanErrors([Problem(mark, "error", text, rule, "cluster")])
+    return error_at(mark, text, rule, "cluster")
 
 
 def _facility_power(design: Design, _: Quote) -> Fraction:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from bomgen.catalog.files import Catalog
 from bomgen.catalog.identity import slug
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem, error_at
 from bomgen.core.jobs import MAX_STEPS, TooMuch, budget, report_stage, spend
 from bomgen.core.messages import Message, message, suggestion
 from bomgen.core.provenance import Mark, first_given, require
@@ -31,14 +31,7 @@ from bomgen.plan.commercial_terms import PROMISED, SECRET_KEYS, QuotePlan
 from bomgen.plan.fabric_demand import attachments
 from bomgen.plan.schema import PHASES, QUOTE, split
 from bomgen.plan.types import COMPUTE, PAIR, Installed, Phase, Place, Plan
-from bomgen.pricing.alternatives import (
-    drop_alternatives,
-    problems_of,
-    substitutes,
-    unused,
-    varied,
-    warnings_of,
-)
+from bomgen.pricing.alternatives import drop_alternatives, problems_of, substitutes, unused, varied, warnings_of
 from bomgen.pricing.bill import Bill, bill, bill_of_phase, cluster_bill, is_below, lines_below, paths_of_lines
 from bomgen.pricing.bill_line import Line, cluster_path
 from bomgen.pricing.costs import Margin, Running, margin, running
@@ -57,6 +50,7 @@ from bomgen.workflow.inputs import (
     price_books_of,
     quote_prices,
     read_all,
+    read_lock,
     templates_of,
     vary,
 )
@@ -171,7 +165,7 @@ def _bind_clusters(clusters: Sequence[tuple[str, Source]], inputs: Inputs) -> li
     for name, source in clusters:
         try:
             plan, installed = bind(source, inputs.catalog), inputs.installed.get(name)
-            stands = installed if installed and installed.rows and plan.site and plan.site.layout.given else None
+            stands = installed if installed and installed.rows and plan.laid_out else None
             site = plan.site and plan.site._replace(installed=stands)
             of_names = installed.digits if installed and installed.digits else digits
             plans.append(plan._replace(cluster_name=name, digits=of_names, site=site, installed=installed))
@@ -319,9 +313,9 @@ def _route_cables_if_placed(designed: Design, parts: PartsLookup) -> Design:
         routed = route_cables(designed, parts) if designed.routed else fit_cables_in_racks(designed)
         wrong = broken_rules(wire(routed), routed)
     except ValueError as error:
-        raise PlanErrors([Problem(site.layout.mark, "error", str(error), "layout", "site.layout")]) from error
+        raise error_at(site.layout.mark, str(error), "layout", "site.layout") from error
     except TooFewCages as error:
-        raise PlanErrors([Problem(designed.plan.mark, "error", str(error), "cages")]) from error
+        raise error_at(designed.plan.mark, str(error), "cages") from error
     if wrong:
         raise BrokenResult("; ".join(wrong))
     return routed
@@ -387,7 +381,7 @@ def compute_margin(file: PlanFile, settings: Sequence[str] = ()) -> tuple[Report
     earned = margin_of(inputs, report)
     if earned is None:
         message = "the plan has no cost book; set one at `quote.cost_book`, or with --set quote.cost_book=FILE"
-        raise PlanErrors([Problem(report.plan.quote.mark, "error", message, "no-cost-book", "quote.cost_book")])
+        raise error_at(report.plan.quote.mark, message, "no-cost-book", "quote.cost_book")
     return report, earned
 
 
@@ -523,7 +517,7 @@ def _work_out_phases(inputs: Inputs, whole: Report) -> tuple[Phases, Phases]:
             text = f"the switches of {path} can be bought ahead if the fabric is a mapping, not `default`"
         else:
             continue
-        raise PlanErrors([Problem(mark, "error", text, "ahead", PHASES)])
+        raise error_at(mark, text, "ahead", PHASES)
     ahead = [phase.ahead for phase in planned]
     work_out_sequence = partial(_work_out_sequence, inputs, whole, planned)
     phases = work_out_sequence(ahead)
@@ -624,7 +618,7 @@ def count_moves(
 
 def is_laid_out(report: Report) -> bool:
     """Return whether the plan of a result says how its racks stand."""
-    return any(cluster.plan.site and cluster.plan.site.layout.given for cluster in report.each_cluster)
+    return any(cluster.plan.laid_out for cluster in report.each_cluster)
 
 
 def without_cluster_name(report: Report) -> Report:
@@ -657,7 +651,7 @@ def select_phase(report: Report, name: str) -> Report:
 def _select(report: Report, name: str, kind: str, names: Sequence[str], results: Sequence[Report]) -> Report:
     if name not in names:
         hint = suggestion(name, names, "the plan has none" if not names else f"it has {', '.join(names)}")
-        raise PlanErrors([Problem(report.plan.quote.mark, "error", f"no {kind} '{name}'; {hint}", kind)])
+        raise error_at(report.plan.quote.mark, f"no {kind} '{name}'; {hint}", kind)
     index = names.index(name)
     selected, number = results[index], report.plan.quote.number
     quoted = selected.plan.quote._replace(number=number and f"{number} / {kind[0].upper()}{index + 1}")
@@ -694,14 +688,13 @@ def _limited(mark: Mark, message: str = TOO_MUCH) -> Iterator[None]:
         with budget():
             yield
     except TooMuch:
-        raise PlanErrors([Problem(mark, "error", message, "work-limit")]) from None
+        raise error_at(mark, message, "work-limit") from None
 
 
 def require_lock(file: PlanFile, report: Report) -> None:
     """Raise PlanErrors unless a result uses a lock that is not stale."""
     if file.lock is None:
-        message = "the plan has no lock; write one with `bomgen lock`"
-        raise PlanErrors([Problem(report.plan.mark, "error", message, "no-lock")])
+        raise error_at(report.plan.mark, "the plan has no lock; write one with `bomgen lock`", "no-lock")
     if report.stale:
         raise PlanErrors([problem._replace(severity="error") for problem in report.stale])
 
@@ -715,18 +708,17 @@ def lock_result(
     """
     from bomgen.workflow.lock import lock_text
 
-    earlier = None
+    inputs, earlier = read_all(file._replace(lock=None)), None
     with suppress(PlanErrors):
-        earlier = read_all(file)
-    inputs = read_all(file._replace(lock=None))._replace(installed=earlier.installed if earlier else {})
+        earlier = read_lock(file, inputs.source)
+    inputs = inputs._replace(installed=earlier.installed if earlier else {})
     report = work_out_around(inputs, today, allow_moves)
     networks = {}
     for cluster in report.each_cluster:
         name = cluster.plan.cluster_name
         with suppress(PlanErrors):  # too many cables to list one by one
             networks[name] = _record_network(cluster, today.get(name))
-    digits = earlier.lock.digits if earlier and earlier.lock else {}
-    return lock_text(report, inputs.source.files, digits, networks), report
+    return lock_text(report, inputs.source.files, earlier.digits if earlier else {}, networks), report
 
 
 def _record_network(report: Report, today: Report | None) -> Installed:
@@ -821,7 +813,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
     try:
         wiring = replace(wire(report.design), language=report.plan.quote.language)
     except TooFewCages as error:
-        raise PlanErrors([Problem(report.plan.mark, "error", str(error), "cages")]) from error
+        raise error_at(report.plan.mark, str(error), "cages") from error
     if report.growth and today is None:
         today = list_cables(report.growth.today[report.plan.cluster_name])
     if report.plan.installed and today is None and not wiring.over_panels:
@@ -832,7 +824,7 @@ def list_cables(report: Report, fabrics: Sequence[str] = (), today: Wiring | Non
             text = (
                 f"the lock has cables in ports that cannot take them ({broken[0]}); write it again with `bomgen lock`"
             )
-            raise PlanErrors([Problem(report.plan.mark, "error", text, "lock")])
+            raise error_at(report.plan.mark, text, "lock")
     if today is not None:
         from bomgen.cabling.recabling import grow_wiring
         from bomgen.output.wiring.columns import label_cables

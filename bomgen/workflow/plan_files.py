@@ -17,7 +17,7 @@ from pathlib import Path as FilePath
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.jobs import TimedOut, report_read, run_program
 from bomgen.core.messages import suggestion
 from bomgen.core.provenance import FileName, Mark
@@ -164,12 +164,11 @@ def read_once(contents: Contents, path: FilePath, shown: str) -> bytes:
 def inside(file: PlanFile, name: str, mark: Mark, path: str) -> FilePath:
     """Return the resolved form of a path in the plan. Raises PlanErrors if it leads out of the plan's root."""
     if "\0" in name or len(name) > MAX_PATH:
-        message = "not a path; give one relative to the plan"
-        raise PlanErrors([Problem(mark, "error", message, "no-file", path)])
+        raise error_at(mark, "not a path; give one relative to the plan", "no-file", path)
     target = real(file.folder / name)
     if not target.is_relative_to(file.root):
         message = f"'{name}' leads out of the plan's folder tree; move it below, or widen it with --root"
-        raise PlanErrors([Problem(mark, "error", message, "outside-root", path)])
+        raise error_at(mark, message, "outside-root", path)
     return target
 
 
@@ -231,19 +230,18 @@ def _over_bases(
         shown = file.shown(str(folder / name))
         if target in above:
             message = f"'{name}' extends itself, by way of {', '.join(above.values())}; remove one of them"
-            raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
+            raise error_at(mark, message, KEY, KEY)
         try:
             content = read_once(contents, target, shown)
         except OSError as error:
             message = f"the plan '{name}' cannot be read ({error.strerror}); give its path relative to this file"
-            raise PlanErrors([Problem(mark, "error", message, "no-file", KEY)]) from None
+            raise error_at(mark, message, "no-file", KEY) from None
         base = _mapping(content, shown, "a mapping of keys of a plan")
         at = PurePosixPath(os.path.normpath(folder / name))
         base = _over_bases(file, base, at.parent, above | {target: shown}, contents)
         base = _relative(base, at.parent)._replace(files=(*base.files, (str(at), content)))
         if len(base.files) > MAX_BASES or (under and len(under.files) + len(base.files) > MAX_BASES):
-            message = f"values from more than {MAX_BASES} files; put some of them together"
-            raise PlanErrors([Problem(mark, "error", message, KEY, KEY)])
+            raise error_at(mark, f"values from more than {MAX_BASES} files; put some of them together", KEY, KEY)
         if under and CURRENCY in base.values:
             set_charge_currencies(under)
         under = merged(under, base) if under else base
@@ -266,7 +264,7 @@ def _named(source: Source) -> Iterator[tuple[Path, str]]:
 def _mapping(content: bytes, name: str, wanted: str) -> Source:
     source = read(decoded(content, name), name)
     if not isinstance(source.data, dict):
-        raise PlanErrors([Problem(source.mark(()), "error", f"no plan; write {wanted}", "type")])
+        raise error_at(source.mark(()), f"no plan; write {wanted}", "type")
     return source
 
 

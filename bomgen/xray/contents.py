@@ -270,8 +270,7 @@ def to_data(xray: Xray) -> dict[str, Any]:
         "repeating": list(xray.bill.repeating),
         "findings": [
             {
-                "severity": finding.severity,
-                "code": finding.code,
+                **{key: getattr(finding, key) for key in ("severity", "code")},
                 "file": finding.mark.file,
                 "sheet": finding.mark.sheet or None,
                 "line": finding.mark.line,

@@ -156,7 +156,7 @@ def test_a_search_of_a_thousand_million_designs_ends(
 ) -> None:
     """A signal to the command alone ends it and its processes, whatever they are at; killed, it leaves none behind."""
     if jobs > 1:  # parts that never end by themselves
-        monkeypatch.setattr(design_search.LookForFront, "__call__", lambda *_: time.sleep(2 * PATIENCE))
+        monkeypatch.setattr(design_search, "_chunks", lambda *_: time.sleep(2 * PATIENCE))
     workload = "workload: {training: {model: {name: m, parameters: 30B}, tokens: 600B}}\n"
     (work / "plan.yaml").write_text(NEW + workload, encoding="utf-8")
     over = ("cluster.servers=1..100", "spares.switch=0..999", "workload.training.tokens=1000000001..1000010000")

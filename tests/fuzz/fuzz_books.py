@@ -10,11 +10,11 @@ from random import Random
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from oracles import well_told
+from written_plans import open_book
 
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.price_lists import written
 from bomgen.pricing.price_book import check_price_book, entries, price_book
-from bomgen.reading.price_lists import open_book
 
 PRICES = Path(__file__).parents[2] / "prices"
 MOST_BYTES = 12_288

@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="put what a hunt reached into the corpora; hunt no more")
     parser.add_argument("--share", type=float, default=1.0, help="share of the executions")
     asked = parser.parse_args()
-    sys.path[:0] = [str(HERE), str(HERE.parent / "tools"), str(CHECKOUT)]
+    sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parent / "tools"), str(CHECKOUT)]
     from between import TRUST, filled
 
     from bomgen import __version__

@@ -16,12 +16,12 @@ from depth import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from written_plans import open_book
 
 from bomgen.output.price_lists import written
 from bomgen.output.writer import render
 from bomgen.pricing.alternatives import varied
 from bomgen.pricing.price_book import PriceBook, entries, find_price, price_book
-from bomgen.reading.price_lists import open_book
 from bomgen.results.result import digest
 from bomgen.workflow.inputs import source_of
 from bomgen.workflow.pipeline import work_out

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import yaml
 from hypothesis import strategies as st
+from written_plans import open_book
 
 from bomgen.output.price_lists import written
 from bomgen.pricing.price_book import entries
-from bomgen.reading.price_lists import open_book
 from bomgen.workflow.plan_files import PlanFile
 
 MACHINES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (

@@ -20,6 +20,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from openpyxl import Workbook, load_workbook
+from written_plans import open_book
 
 from bomgen.cli.command import main
 from bomgen.core.diagnostics import PlanErrors
@@ -29,7 +30,6 @@ from bomgen.output.price_lists import written
 from bomgen.output.xlsx.cells import package
 from bomgen.pricing.price_book import PriceBook, check_price_book, entries, price_book
 from bomgen.reading import tables, workbooks
-from bomgen.reading.price_lists import open_book
 from bomgen.reading.workbooks import MAX_ENTRIES, MAX_EXPANDED
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import price_books_of, read_all

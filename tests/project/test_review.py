@@ -331,7 +331,7 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     assert body.startswith(f"{MARKER}\n\n`{hashes[0]}` to `{hashes[1]}`\n\n| plan |")
     assert "| `plans/new.yaml` | a new plan | | no price | |" in body
     assert "<details>\n<summary><code>plans/new.yaml</code></summary>\n\n```text\nnew  " in body
-    assert "128 x H100 SXM5 80GB" in body
+    assert "128 × H100 SXM5 80GB" in body
     assert "bomgen-review" not in body
     assert (repository.results / "quotes" / "plans" / "new.yaml" / "new" / "bom.csv").is_file()
     assert repository.results.parent == repository.host
@@ -342,7 +342,7 @@ def test_a_new_plan_on_github(repository: Repository) -> None:
     repository.commit()
     assert 0 == repository.on_github(shell=False, formats="json").returncode
     assert ["POST /repos/o/r/issues/3/comments", "PATCH /repos/o/r/issues/comments/151"] == repository.api.asked
-    assert "256 x H100" in repository.api.comments[150]["body"]
+    assert "256 × H100" in repository.api.comments[150]["body"]
     assert {MARKER} == {comment["body"] for comment in repository.api.comments[:150]}
 
 

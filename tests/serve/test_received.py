@@ -279,6 +279,9 @@ def test_outputs_of_devices_are_verified(workspace: Workspace) -> None:
     files = [{name: file[name] for name in ("name", "base64")} for file in files]
     found = received.verify(workspace, {"path": "small.yaml", "text": PLAN, "files": files})
     assert "2 of 40 cables as planned, 0 wrong" in found["html"]
+    renamed = [dropped("0.csv", halves[0].replace("compute-leaf-01", "sw7").encode()), files[1]]
+    renamed.append(dropped("names.csv", b"built,planned\nsw7.example.net,compute-leaf-01\n"))
+    assert received.verify(workspace, {"path": "small.yaml", "text": PLAN, "files": renamed}) == found
     with pytest.raises(PlanErrors, match="no form of output is recognised"):
         received.verify(workspace, {**dropped("a.txt", b""), "files": [dropped("a.txt", b"Hello")]})
 

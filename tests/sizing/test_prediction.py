@@ -82,7 +82,9 @@ def test_every_recomputation_is_described() -> None:
 def test_the_schema_offers_the_fitted_stacks() -> None:
     """No more and no fewer, versions included."""
     schema = json.loads((folder("schemas") / "plan.schema.json").read_text("utf-8"))
-    assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == coefficients.stack_names()
+    assert schema["$defs"]["training"]["properties"]["stack"]["enum"] == sorted(
+        coefficients.load(coefficients.FIT)["stack"]
+    )
 
 
 def test_the_fit_counts_its_rows(measured: list[MeasuredStep]) -> None:

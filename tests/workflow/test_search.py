@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from functools import partial, reduce
 from io import StringIO
@@ -31,11 +31,11 @@ from bomgen.results.front import PartialFront, merge_fronts
 from bomgen.workflow import design_search
 from bomgen.workflow.design_search import (
     DesignByDesign,
-    LookForFront,
-    Processes,
     SearchRequest,
     find_front,
+    look_for_front,
     open_search,
+    take_in_processes,
     work_out_design,
 )
 from bomgen.workflow.pipeline import BrokenResult
@@ -85,7 +85,7 @@ def test_several_processes_find_the_same() -> None:
 class DieOnce(NamedTuple):
     """Looks for a front, and kills its process at the first part that begins at a place."""
 
-    work: LookForFront
+    work: Callable[[range], PartialFront]
     at: int
     mark: str
 
@@ -101,9 +101,9 @@ def test_a_process_that_dies_costs_only_time(tmp_path: Path) -> None:
     """What it was at is repeated, by other processes."""
     file = open_plan(PLAN, None)
     space = open_search(file, (), ("cluster.servers=6..13", "cluster.gpu=h100-sxm"))
-    work = DieOnce(LookForFront(SearchRequest(file, (), space)), 4, str(tmp_path / "died"))
+    work = DieOnce(partial(look_for_front, SearchRequest(file, (), space)), 4, str(tmp_path / "died"))
     parts = [range(at, at + 2) for at in range(0, space.size, 2)]
-    with Processes(2) as take:
+    with take_in_processes(2) as take:
         found = [front for _, front in take(work, parts)]
     assert (tmp_path / "died").exists()
     assert sum(front.tried for front in found) == space.size

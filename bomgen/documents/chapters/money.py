@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
@@ -11,6 +10,7 @@ from fractions import Fraction
 from bomgen.core.document import AddressBlock, Cell, Column, Note, Row, Section, Table, row_of
 from bomgen.core.provenance import Derived
 from bomgen.core.units import minor_unit
+from bomgen.design.assembly import boxes_of
 from bomgen.documents.comparison import ComparedRow, Comparison, category_rows
 from bomgen.documents.tables import TOTAL, Writer, columns_of, line_amount, make_table
 from bomgen.plan.commercial_terms import Party, QuotePlan
@@ -482,10 +482,13 @@ def _total(reports: Sequence[Report]) -> Cell:
 def _early_parts(writer: Writer, early: Sequence[Report], late: Sequence[Report]) -> Iterator[str]:
     """Yield the parts that one way buys in a phase before they are needed, with their numbers."""
     for ahead, later in zip(early, late, strict=True):
-        pieces = Counter[str]()
-        for sign, report in ((1, ahead), (-1, later)):
-            for line in report.bill.lines:
-                pieces[writer.language.message(line.description)] += 0 if line.charge else sign * line.pieces
-        for part, count in pieces.items():
-            if count > 0:
-                yield writer.word("quote-headline-pieces", count=writer.language.integer(count), name=part)
+        tiers = {(built.plan.name, tier.name): tier for built in later.design.fabrics for tier in built.fabric.tiers}
+        for built in ahead.design.fabrics:
+            for tier in built.fabric.tiers:
+                less = tiers.pop((built.plan.name, tier.name), None)
+                if less and (more := int(boxes_of(tier).value) - int(boxes_of(less).value)) > 0:
+                    yield writer.joined(writer.fabric_name(built.plan.name), writer.describe_tier(tier, more))
+        for line in (line for line in ahead.bill.lines if line.is_ahead):
+            part, count = writer.language.message(line.description), writer.language.integer(line.pieces)
+            text = writer.word("quote-headline-pieces", count=count, name=part)
+            yield writer.joined(writer.fabric_name(line.fabric), text) if line.fabric else text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -194,7 +194,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         date=plan.date,
         valid_until=valid_until(plan),
         valid_days=days,
-        lead_time=longest_lead_time(writer),
+        lead_time=longest_lead_time(writer, report),
         payment=plan.payment,
         delivery=plan.delivery,
         bank=plan.bank,
@@ -309,19 +309,10 @@ def _title(writer: Writer) -> str:
     return writer.word("quote-untitled", customer=plan.quote.customer.name)
 
 
-def longest_lead_time(
-    writer: Writer, ids: Container[str] | None = None, report: Report | None = None
-) -> tuple[int, str] | None:
-    """Return the longest known lead time [days] and its part, of all lines or of some by id.
-
-    `report` is that of an alternative; None: the writer's.
-    """
-    known = [
-        (priced.lead_days, writer.described(priced.line))
-        for priced in (report or writer.report).quote.lines
-        if priced.lead_days and (ids is None or priced.line.id in ids)
-    ]
-    return max(known, key=lambda each: each[0], default=None)
+def longest_lead_time(writer: Writer, report: Report) -> tuple[int, str] | None:
+    """Return the longest known lead time [days] of a report, and its part."""
+    known = ((line.lead_days, writer.described(line.line)) for line in report.quote.lines if line.lead_days)
+    return max(known, key=lambda lead_time: lead_time[0], default=None)
 
 
 def _lines(writer: Writer) -> Iterator[QuotedLine]:
@@ -534,8 +525,8 @@ def _alternatives(writer: Writer) -> Iterator[Section]:
         changes = changed_parts(writer, number, name, other, partial(_describe, writer))
         tables += [changes] if changes.rows else []
         said = [] if changes.rows else [word("quote-alternative-same")]
-        lead_time, until = longest_lead_time(writer, report=other), valid_until(other.plan.quote)
-        if lead_time and lead_time != longest_lead_time(writer):
+        lead_time, until = longest_lead_time(writer, other), valid_until(other.plan.quote)
+        if lead_time and lead_time != longest_lead_time(writer, report):
             said.append(word("quote-longest", time=duration(lead_time[0], writer.language), part=lead_time[1]))
         if until and until != valid_until(report.plan.quote):
             said.append(word("quote-valid-until", date=writer.language.date(until)))

@@ -13,7 +13,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bomgen.core.diagnostics import PlanErrors, Problem
+from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.provenance import Mark
 from bomgen.core.units import ANY_AMOUNT
 from bomgen.core.yaml_source import Source
@@ -180,8 +180,7 @@ def bill_in(content: bytes, name: str) -> dict[str, Any] | None:
             return None
         mark = Mark(name, getattr(error, "lineno", 1), getattr(error, "colno", 1))
         reason = getattr(error, "msg", "") or "it cannot be read"
-        text = f"not valid JSON: {reason}; use a bom.json written by `bomgen build`"
-        raise PlanErrors([Problem(mark, "error", text, RULE)]) from None
+        raise error_at(mark, f"not valid JSON: {reason}; use a bom.json written by `bomgen build`", RULE) from None
     return data if isinstance(data, dict) and "bomgen" in data and "lines" in data else None
 
 
@@ -200,8 +199,7 @@ def compared_result_of(data: Mapping[str, Any], name: str, source: Source | None
     try:
         return _side(data, name, source)
     except _Wrong as error:
-        message = f"{error}; use a bom.json written by `bomgen build`, or the plan"
-        raise PlanErrors([Problem(Mark(name, 1, 1), "error", message, RULE)]) from None
+        raise error_at(name, f"{error}; use a bom.json written by `bomgen build`, or the plan", RULE) from None
 
 
 class _Wrong(Exception):

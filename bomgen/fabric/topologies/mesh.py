@@ -16,17 +16,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.provenance import (
-    Figure,
-    applied,
-    divided_up,
-    greatest,
-    least,
-    require,
-    step,
-    trace,
-    values_of,
-)
+from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, require, step, trace, values_of
 from bomgen.fabric.occupancy import (
     UNSET,
     all_endpoints,

@@ -296,14 +296,14 @@ def elide(count: int, most: int) -> list[tuple[int, bool]]:
     return [*((number, False) for number in range(1, most - 1)), (count - most + 1, True), (count, False)]
 
 
-def lay_out_frames(count: int, most: int, gap: float = PADDING) -> Iterator[DrawnBox]:
+def lay_out_frames(count: int, most: int) -> Iterator[DrawnBox]:
     """Yield frames beside each other."""
     shown, elided = elide(count, most), count > most
-    width = (RIGHT - LEFT - elided * _MORE_FRAMES - (len(shown) - 1) * gap) / max(len(shown) - elided, 1)
+    width = (RIGHT - LEFT - elided * _MORE_FRAMES - (len(shown) - 1) * PADDING) / max(len(shown) - elided, 1)
     x: float = LEFT
     for number, more in shown:
         yield DrawnBox(x, _MORE_FRAMES if more else width, number, more)
-        x += (_MORE_FRAMES if more else width) + gap
+        x += (_MORE_FRAMES if more else width) + PADDING
 
 
 def lay_out_boxes(left: float, room: float, count: int) -> list[DrawnBox]:

@@ -8,16 +8,7 @@ from typing import NamedTuple
 from bomgen.core.language import Language
 from bomgen.output.drawing.canvas import WIDTH, Canvas, elide, fit_words, text_width
 from bomgen.plan.types import FREE_RACK, RACK_KINDS, Site
-from bomgen.results.elevations import (
-    TRAY,
-    Elevation,
-    Elevations,
-    RackBlock,
-    Slot,
-    named_text,
-    pdu_words,
-    spans_text,
-)
+from bomgen.results.elevations import TRAY, Elevation, Elevations, RackBlock, Slot, named_text, pdu_words, spans_text
 
 MOST_DRAWN = 9
 """Maximum number of different racks drawn; the table lists the others."""

@@ -21,11 +21,12 @@ from openpyxl.worksheet.properties import PageSetupProperties
 
 from bomgen.cabling.types import Wiring
 from bomgen.core.language import Language, language
+from bomgen.core.safety import FORMULA_STARTS
 from bomgen.core.yaml_source import read_data
 from bomgen.output.face import count_columns
 from bomgen.output.registry import Progress, Unsuitable
 from bomgen.output.wiring.columns import ACTION, NUMBERED, ON_FLAG, TODAY, Table, batches, describe_ends, tables
-from bomgen.output.xlsx.cells import clean, header_text, pack
+from bomgen.output.xlsx.cells import clean, header_text, pack, sheet_name
 
 LAST_ROW = 1_048_576
 """Of a sheet (Excel's specifications and limits)."""
@@ -82,10 +83,6 @@ def columns(words: Language, works: bool = False) -> list[Shown]:
     ]
 
 
-FORBIDDEN = str.maketrans(dict.fromkeys("[]:*?/\\'", "-"))
-MOST_TITLE = 31
-"""Letters of a sheet's title."""
-FORMULA_STARTS = ("=", "+", "-", "@")
 WIDEST = 60
 """Letters of a column."""
 HIDDEN = "_site"
@@ -168,12 +165,7 @@ class _Page:
 
 def create_sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
     """Return a sheet that prints on A3, as wide as the paper."""
-    wanted = stem = title.translate(FORBIDDEN)[:MOST_TITLE]
-    number = 1
-    while wanted.lower() in (name.lower() for name in book.sheetnames):
-        number += 1
-        wanted = f"{stem[: MOST_TITLE - len(str(number)) - 1]} {number}"
-    sheet = book.create_sheet(wanted)
+    sheet = book.create_sheet(sheet_name(title, book.sheetnames))
     sheet.page_setup.orientation, sheet.page_setup.paperSize = "landscape", A3
     sheet.page_setup.fitToWidth, sheet.page_setup.fitToHeight = 1, 0
     sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
@@ -181,7 +173,7 @@ def create_sheet(book: Workbook, title: str, wiring: Wiring) -> Any:
     margins = sheet.page_margins
     margins.left = margins.right = margins.header = margins.footer = MARGIN_IN
     margins.top = margins.bottom = 2 * MARGIN_IN
-    sheet.oddFooter.left.text = f"{header_text(wiring.site, MOST_FOOTER)}: {header_text(wanted, MOST_TITLE)}"
+    sheet.oddFooter.left.text = f"{header_text(wiring.site, MOST_FOOTER)}: {header_text(sheet.title, MOST_FOOTER)}"
     sheet.oddFooter.right.text = "&P / &N"
     return sheet
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -105,7 +105,9 @@ _STEP = ","
 _THOUSAND = 1000
 _PREFIXED_PLACES = 2
 
-_MAX_TEXT = 32767
+_MAX_TEXT, _MAX_NAME = 32767, 31
+_RESERVED_NAME = "history"
+_ILLEGAL_IN_NAME = re.compile(r"[\[\]:*?/\\\s\x00-\x1f\ud800-\udfff\ufffe\uffff]+")
 _MAX_SUFFIX = 31
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _NARROW = re.compile(r"[ijltfrI.,:;'|!()\[\]/\\ -]")
@@ -132,6 +134,16 @@ def header_text(text: str, most: int) -> str:
     """Text for a header or footer, at most `most` long with its ampersands doubled; a single one begins a command."""
     words = " ".join(clean(text).split())
     return cut(words, max(most - words.count("&"), 1)).replace("&", "&&")
+
+
+def sheet_name(title: str, others: Iterable[str]) -> str:
+    """Return the name of a sheet beside others: its title as far as Excel allows it."""
+    name, taken = _ILLEGAL_IN_NAME.sub(" ", title).strip("' ") or "Sheet", {other.casefold() for other in others}
+    unique, number = cut(name, _MAX_NAME), 1
+    while unique.casefold() in {*taken, _RESERVED_NAME}:
+        number += 1
+        unique = f"{cut(name, _MAX_NAME - len(f' ({number})'))} ({number})"
+    return unique
 
 
 def storable(value: int | float | Fraction | Decimal) -> int | float:

@@ -25,6 +25,7 @@ from openpyxl.worksheet.worksheet import Worksheet
 
 from bomgen.core.document import Cell, Column, Derivation, Document, Note, Value
 from bomgen.core.language import BEST, Language, as_power
+from bomgen.core.safety import FORMULA_STARTS
 from bomgen.core.units import minor_unit
 from bomgen.documents.tables import HEADING
 from bomgen.output.face import is_wide
@@ -119,13 +120,9 @@ def page_ends(heights: Sequence[float], together: Mapping[int, int], room: float
 _UNKNOWN = "–"
 _NOTE_COLUMNS = ("explain", "why", "how", "note", "source", "origin")
 """The columns whose text explains the others, and steps back behind them."""
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n")
-_ILLEGAL_IN_NAME = re.compile(r"[\[\]:*?/\\\s\x00-\x1f\ud800-\udfff\ufffe\uffff]+")
 _REFERENCE = re.compile("\0([^\0]+)\0")
 """A reference in a formula (documents/tables.py)."""
 _ADDRESS = re.compile("([A-Z]+)([0-9]+)")
-_RESERVED_NAME = "history"
-_MAX_NAME = 31
 
 _PRINTED_SIZE = 8
 _LINE_HEIGHT, _WIDE_LINE_HEIGHT = 13, 15
@@ -192,13 +189,7 @@ class Book:
 
     def sheet(self, title: str) -> Sheet:
         """A new sheet behind the others; its name is the title as far as Excel allows it."""
-        name = _ILLEGAL_IN_NAME.sub(" ", title).strip("' ") or "Sheet"
-        taken = {sheet.title.casefold() for sheet in self.workbook.worksheets} | {_RESERVED_NAME}
-        unique, number = cells.cut(name, _MAX_NAME), 1
-        while unique.casefold() in taken:
-            number += 1
-            unique = f"{cells.cut(name, _MAX_NAME - len(f' ({number})'))} ({number})"
-        self.sheets.append(Sheet(self, unique, title))
+        self.sheets.append(Sheet(self, cells.sheet_name(title, self.workbook.sheetnames), title))
         return self.sheets[-1]
 
     def finish(self) -> None:
@@ -289,7 +280,7 @@ class Sheet:
                 self._widen(column, result, form)
         elif isinstance(value, str):
             text = cells.clean(value)
-            quoted = text.startswith(_FORMULA_STARTS)
+            quoted = text.startswith(FORMULA_STARTS)
             cell.value, cell.data_type = text, "s"
             if look.wrap:
                 widths = self._seen() if columns > 1 else self.widths

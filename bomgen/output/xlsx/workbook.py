@@ -48,9 +48,6 @@ _MOST_HIGH, _MOST_WIDE = 45, 320
 """[pixels]"""
 _LOGO_GAP = 6
 """Below the picture [points]."""
-_PNG_SIZE, _PNG_SIZE_AT = struct.Struct(">4sII"), 12
-"""The kind of the first chunk, width and height; the signature of the file and the length of the chunk come before."""
-_PNG_HEADER = b"IHDR"
 _JPEG_SEGMENT, _JPEG_FIRST = struct.Struct(">BBH"), 2
 """A segment begins with this byte, its kind and its length; the first one follows the mark of the file's start."""
 _JPEG_FRAME, _JPEG_SIZE_AT = struct.Struct(">HH"), 5
@@ -89,21 +86,13 @@ def _shown_size(picture: Logo) -> tuple[int, int] | None:
     if picture.media_type not in _FORMATS:
         return None
     try:
-        width, height = _png(picture.content) if _FORMATS[picture.media_type] == "png" else _jpeg(picture.content)
+        width, height = picture.size or _jpeg(picture.content)
     except (struct.error, ValueError):
         return None
     if not width or not height:
         return None
     scale = min(1, _MOST_HIGH / height, _MOST_WIDE / width)
     return max(round(width * scale), 1), max(round(height * scale), 1)
-
-
-def _png(content: bytes) -> tuple[int, int]:
-    """Width and height of a PNG. Raises ValueError or struct.error where it does not begin as one does."""
-    kind, width, height = _PNG_SIZE.unpack_from(content, _PNG_SIZE_AT)
-    if kind != _PNG_HEADER:
-        raise ValueError("no header")
-    return width, height
 
 
 def _jpeg(content: bytes) -> tuple[int, int]:
@@ -156,7 +145,7 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
     series.cat = AxDataSource(strRef=StrRef(f=f"{sheet.quoted}!$A${first}:$A${last}", strCache=names))
     series.graphicalProperties = GraphicalProperties(solidFill=NAVY)
     series.dLbls = DataLabelList(showVal=True, numFmt=_LABEL_FORMAT)
-    series.dLbls.txPr = _letters(BLACK)
+    series.dLbls.txPr = _letters()
     for part in ("showSerName", "showCatName", "showLegendKey", "showPercent", "showLeaderLines"):
         setattr(series.dLbls, part, False)
     chart = BarChart(barDir="bar", gapWidth=_BAR_GAP)
@@ -173,7 +162,7 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
     chart.y_axis.majorGridlines = ChartLines(spPr=GraphicalProperties(ln=LineProperties(solidFill=LINE)))
     for axis in (chart.x_axis, chart.y_axis):
         axis.delete = False
-        axis.txPr = _letters(BLACK)
+        axis.txPr = _letters()
         axis.graphicalProperties = GraphicalProperties(ln=LineProperties(solidFill=LINE))
     rows = _ROWS_OF_CHART + len(amounts)
     chart.width = int(sum(sheet.widths) * _CENTIMETRES_A_DIGIT)
@@ -184,8 +173,8 @@ def chart(sheet: Sheet, table: Table, first: int) -> None:
     sheet.row += rows + 1
 
 
-def _letters(color: str) -> RichText:
-    return RichText(p=[Paragraph(pPr=ParagraphProperties(defRPr=_character(_LETTER_SIZE, color)), r=[])])
+def _letters() -> RichText:
+    return RichText(p=[Paragraph(pPr=ParagraphProperties(defRPr=_character(_LETTER_SIZE, BLACK)), r=[])])
 
 
 def _title(text: str, size: int, color: str) -> Title:

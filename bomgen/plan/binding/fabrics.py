@@ -560,8 +560,7 @@ def _panels(section: PlanSection) -> PanelSpec | None:
     if PREFER_COPPER in section.texts("prefer"):
         section.problem("panels", "copper is preferred, but panels do not take copper; remove one of them", "prefer")
     if section.has("length"):
-        message = "with panels, lengths are derived from `site.layout`; remove `length:`"
-        section.problem("length", message, "layout")
+        section.problem("length", "with panels, lengths are derived from `site.layout`; remove `length:`", "layout")
     for key, kind in (("panel", "panel"), ("trunk", "cable"), ("jumper", "cable")):
         if below.has(key) and (wrong := unknown_part(section.catalog, (kind,), str(below.data[key]))):
             below.problem(key, wrong, "unknown-part")

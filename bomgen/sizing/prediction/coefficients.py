@@ -108,11 +108,6 @@ class Members(NamedTuple):
     model: str
 
 
-def stack_names() -> list[str]:
-    """Return the stacks and versions that a plan may specify."""
-    return sorted(load(FIT)["stack"])
-
-
 def stack_of(name: str) -> SoftwareStack:
     """Return a stack by its name, or that of one of its versions."""
     stacks = load(FACTS)["stacks"].values()

@@ -15,11 +15,7 @@ from typing import NamedTuple
 
 from bomgen.core.provenance import Figure, formula, sum_of
 from bomgen.plan.types import Inference
-from bomgen.sizing.prediction.serving import (
-    ReplicaSpeed,
-    request_seconds,
-    tokens_per_second_of_gpu,
-)
+from bomgen.sizing.prediction.serving import ReplicaSpeed, request_seconds, tokens_per_second_of_gpu
 
 BUSIEST = 0.95
 """Most of its time that a replica spends on prompts."""

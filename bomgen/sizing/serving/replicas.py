@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu, Model
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, error_at
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Assumed, Figure, Mark, difference, first_given, formula, product, require
 from bomgen.core.units import GIGA
@@ -165,7 +165,7 @@ def choose(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Re
         refused.append(candidate)
     mark = plan_mark(inference, inference.model.parameters, inference.context, inference.precision)
     shortage = f"no replica holds the model: {_shortage(inference, gpu, refused[-1]).message}"
-    raise PlanErrors([Problem(mark, "error", shortage, "infeasible", PATH)])
+    raise error_at(mark, shortage, "infeasible", PATH)
 
 
 def all_replicas(inference: Inference, gpu: Gpu, gpus_per_server: Figure | None) -> Iterator[Replica]:

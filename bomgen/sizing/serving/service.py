@@ -14,7 +14,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, PlanErrors, error_at
 from bomgen.core.messages import message
 from bomgen.core.provenance import (
     Assumed,
@@ -292,7 +292,7 @@ def size_serving(
             f"the throughput cannot be predicted without {LACKS[lacks]}; set it, "
             "or a measured `tokens_per_second_per_gpu`"
         )
-        raise PlanErrors([Problem(mark, "error", text, "missing-key", PATH)])
+        raise error_at(mark, text, "missing-key", PATH)
     links = None if lacks else links
     asked = _Asked(inference, gpu, links, gpus_per_server, capacity.demand_of(inference))
     if prefill and asked.demand and links:
@@ -474,7 +474,7 @@ def _prefill_apart(
         name, remedy = servers.gpu.identity.name, "use a faster one, or allow a longer `ttft`"
         text = f"no split of the model on {name} processes the prompts in time; {remedy}"
         mark = inference.targets.mark if inference.targets else inference.mark
-        raise PlanErrors([Problem(mark, "error", text, "targets", f"{PATH}.pools.prefill")])
+        raise error_at(mark, text, "targets", f"{PATH}.pools.prefill")
     return min(pools, key=lambda pool: (pool[2] * pool[0].gpus.value, pool[0].gpus.value))
 
 
@@ -697,7 +697,7 @@ def _unreachable(asked: _Asked) -> PlanErrors:
             nearest = missed, f"ttft {ttft * MILLI:.3g} ms and tpot {tpot * MILLI:.3g} ms with {replica}"
     reached = f"; the nearest is {nearest[1]}" if nearest else ""
     message = f"no split of the model on {asked.gpu.identity.name} keeps the targets{reached}"
-    return PlanErrors([Problem(targets.mark, "error", message, "targets", f"{PATH}.targets")])
+    return error_at(targets.mark, message, "targets", f"{PATH}.targets")
 
 
 def _too_few_gpus(need: Need, gpus: Figure, unit: int) -> Infeasible:

@@ -233,8 +233,7 @@ def _must_divide(name: str, degree: Figure, things: str, count: int, whole: int)
     """Raise Infeasible for a degree that does not divide things; divisors of `whole` also suit the rest."""
     if count % degree.value:
         works = join_alternatives(nearest_divisors(whole, degree.value))
-        message = f"{name} {degree.value} does not divide the {count} {things}; {works} does"
-        raise Infeasible(message, because=degree)
+        raise Infeasible(f"{name} {degree.value} does not divide the {count} {things}; {works} does", because=degree)
 
 
 def _unequal_stages(training: Training, pieces: int) -> list[Message]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from bomgen.catalog import models
 from bomgen.catalog.model_matrices import Matrix, matrices, missing
 from bomgen.catalog.parts import Model
-from bomgen.core.diagnostics import Infeasible, PlanErrors, Problem
+from bomgen.core.diagnostics import Infeasible, error_at
 from bomgen.core.messages import message, suggestion
 from bomgen.core.provenance import (
     Assumed,
@@ -186,7 +186,7 @@ def _adapted(training: Training) -> tuple[Matrix, ...]:
             hint = suggestion(wanted, names, f"it has {', '.join(names)}")
             message = f"{training.model.identity.name} has no matrix '{wanted}'; {hint}"
             path = "workload.fine_tuning.target_modules"
-            raise PlanErrors([Problem(tuning.modules_mark, "error", message, "unknown-module", path)])
+            raise error_at(tuning.modules_mark, message, "unknown-module", path)
     return tuple(matrix for matrix in all_ if matrix.name in tuning.modules)
 
 
