@@ -31,7 +31,7 @@ VALID: dict[str, dict[str, Any]] = {
     "check": OPENED,
     "build": {**OPENED, "base": PLAN, "language": "en", "tabs": ["bill"]},
     "complete": {**OPENED, "line": 3, "column": 12},
-    "device": {**OPENED, "device": "compute leaf 1", "language": "zh"},
+    "device": {**OPENED, "device": "server-01", "language": "zh"},
     "formats": OPENED,
     "form": {**OPENED, "answers": {"cluster.gpu": "h200-sxm", "purpose": "training"}, "goal": "train"},
     "space": {"text": PLAN, "language": "en"},
