@@ -25,7 +25,6 @@ from click.shell_completion import CompletionItem, ShellComplete, add_completion
 from bomgen import __version__
 from bomgen.core.diagnostics import MAX_PROBLEMS, OutputError, PlanErrors, Problem, excerpt
 from bomgen.core.jobs import COLLECT_AFTER, OutOfTime, limit_memory, limit_processor_time
-from bomgen.core.messages import unknown
 from bomgen.core.resources import PACKAGE, BrokenInstallation, folder, is_out_of_memory, text
 from bomgen.core.safety import TURNING
 
@@ -512,6 +511,8 @@ def help(topic: str | None) -> None:
         command = subcommand(topic)
         click.echo(command.get_help(click.Context(command, info_name=f"bomgen {topic}", max_content_width=HELP_WIDTH)))
     else:
+        from bomgen.core.messages import unknown  # needs YAML, which `bomgen --help` does not
+
         raise click.UsageError(unknown("topic", topic, dict.fromkeys([*pages, *COMMANDS])))
 
 

@@ -24,7 +24,7 @@ from bomgen.fabric.occupancy import Occupancy, count_islands
 from bomgen.fabric.ports import FittedTier, count_free_ports_on_cards, fit_line_cards, largest_group, links_per_cage
 from bomgen.fabric.types import SERVER, SERVER_LEAF, Fabric, Tier
 from bomgen.optics.compatibility import AOC, RJ45, Cage, LinkSpec, PartsLookup, rules
-from bomgen.optics.connect import PartsRequest, count_parts, lacks_cages
+from bomgen.optics.connect import CAGES, NO_PART, PartsRequest, count_parts, has_problem
 from bomgen.optics.uses import AttachedHosts, Interconnect
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import ADDED, ETHERNET, USUAL, Attachment, compute_protocols
@@ -416,7 +416,7 @@ def _build_fabric(
     """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
 
     Where it has other forms, each takes the place of those before it if it is for this number of servers, or if it
-    needs fewer switches. `hosts` are attached beside those that its form has.
+    needs fewer switches, unless parts for its links are lacking that are not lacking before. `hosts` are attached beside those that its form has.
     """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers
@@ -437,6 +437,8 @@ def _build_fabric(
         with suppress(Infeasible, PlanErrors):
             other = _build_with_cages(form, context._replace(hosts=(*form.hosts, *hosts)))
             raise_errors(other.interconnect)
+            if has_problem(other.interconnect, NO_PART) and not has_problem(found.interconnect, NO_PART):
+                continue
             if most or other.fabric.switches.value < found.fabric.switches.value:
                 found = other._replace(plan=other.plan._replace(otherwise=fabric._replace(otherwise=None)))
     return found
@@ -460,7 +462,7 @@ def _build_with_cages(fabric: FabricPlan, context: FabricContext) -> BuiltFabric
     in separate cages: then numbers of downlinks close to that of the lowest switch count are tried, the closest first.
     """
     found, leaf = _build_at_best_rates(fabric, context), fabric.tier_plans["leaf"]
-    if not lacks_cages(found.interconnect) or leaf.downlinks or leaf.servers or fabric.declared.endpoints_option:
+    if not has_problem(found.interconnect, CAGES) or leaf.downlinks or leaf.servers or fabric.declared.endpoints_option:
         return found
     rate = fabric_demand.rates(fabric, context.attached)[SERVER_LEAF.name]
     of_cage = links_per_cage(largest_group(leaf.switch, rate), rate)

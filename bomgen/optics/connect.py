@@ -124,14 +124,14 @@ class PartsRequest(NamedTuple):
 def count_parts(request: PartsRequest, specs: Mapping[str, LinkSpec]) -> Interconnect:
     """Return the modules and cables of a fabric; links that cannot be built are among the problems of the result."""
     first = _PartCounter(request, specs).count()
-    if not lacks_cages(first):
+    if not has_problem(first, CAGES):
         return first
     for options in SHARING:
         limited = {
             kind: spec._replace(allowed_options=options if _is_open(spec) else ()) for kind, spec in specs.items()
         }
         counted = _PartCounter(request, limited).count()
-        if not lacks_cages(counted) and all(choice.option for choice in counted.choices):
+        if not has_problem(counted, CAGES) and all(choice.option for choice in counted.choices):
             return counted
     return first
 
@@ -140,13 +140,13 @@ def _is_open(spec: LinkSpec) -> bool:
     return spec.medium.value == AUTO and not spec.modules and not spec.fibre and PREFER_COPPER not in spec.prefer
 
 
-def lacks_cages(interconnect: Interconnect) -> bool:
-    """Return whether different parts need more cages than a switch has."""
-    return any(problem.rule == CAGES for problem in interconnect.problems)
+def has_problem(interconnect: Interconnect, rule: str) -> bool:
+    """Return whether links have a problem of a rule: `CAGES` or `NO_PART`."""
+    return any(problem.rule == rule for problem in interconnect.problems)
 
 
-CAGES = "cages"
-"""Reason code: the links need more cages than there are."""
+CAGES, NO_PART = "cages", "no-part-known"
+"""Reason codes: the links need more cages than there are; no part of the catalogue makes a link."""
 
 
 class _Kind(NamedTuple):
@@ -509,7 +509,7 @@ class _PartCounter:
             other=upper.described,
             length=metres(Fraction(spec.length_m.value)),
         )
-        self._problem(spec, "warning", text, "no-part-known", links.kind)
+        self._problem(spec, "warning", text, NO_PART, links.kind)
 
     def _part_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
         links, spec, upper = kind.links, group.spec or kind.spec, kind.upper
@@ -524,7 +524,7 @@ class _PartCounter:
         cable = medium.cable
         if cable is None:
             text = missing_fibre_message(links, medium, self.parts.rules().receptacles)
-            self._problem(spec, "warning", text, "no-part-known", links.kind)
+            self._problem(spec, "warning", text, NO_PART, links.kind)
         elif cable.identity.generic and cable.medium not in (FIBRE, COPPER_PAIRS):
             self._problem(spec, "warning", self._real_cable(links, cable, group, upper, spec), "generic", links.kind)
         elif cable.identity.generic and cable.links.value > 1 and any(end.identity.generic for end in used.values()):

@@ -338,7 +338,7 @@ def test_sheets_go_on_where_one_is_full(tmp_path, monkeypatch):
     sheets = load_workbook(tmp_path / "wiring.xlsx").worksheets[1:]
     assert [sheet.title for sheet in sheets] == [
         "compute",
-        *(f"compute {number}" for number in range(2, len(sheets) + 1)),
+        *(f"compute ({number})" for number in range(2, len(sheets) + 1)),
     ]
     assert [sheet.max_row for sheet in sheets[:-1]] == [101] * (len(sheets) - 1)
     numbers = [row[0].value for sheet in sheets for row in sheet.iter_rows(min_row=2)]

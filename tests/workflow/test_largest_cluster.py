@@ -9,7 +9,7 @@ import pytest
 
 from bomgen import build, check
 
-DGX_H100_KW, DGX_H100_USD = 10.2, 270_000
+DGX_H100_KW, DGX_H100_USD = 10.2, 380_000
 """Maximum power by its user guide, and the price indication."""
 TERMS = "quote: {price_book: indicative, currency: USD%s}\n"
 PLAN = "bomgen: 1\nname: x\ncluster: {gpu: h100-sxm%s}\n"
