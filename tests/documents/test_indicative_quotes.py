@@ -35,28 +35,28 @@ def quotes(report: Report) -> dict[str, str]:
 
 
 def test_a_total_of_indications_is_a_range(tmp_path: Path) -> None:
-    """One DGX H100 of 300 000 to 460 000 USD in 2026, whose power cords are in the box."""
+    """One DGX H100 of 300 000 to 460 000 USD in 2026, and 270 000 in 2023; its power cords are in the box."""
     report = built(tmp_path, {"price_book": "indicative"})
     totals = result(report)["totals"]
-    assert (totals["amount"], totals["low"], totals["high"]) == ("380000.00", "300000.00", "460000.00")
+    assert (totals["amount"], totals["low"], totals["high"]) == ("380000.00", "270000.00", "460000.00")
     for name, text in quotes(report).items():
         assert SIGNED not in text, name
         assert "Prices are indications from published sources and not an offer" in text, name
-    said = "Indicative total, not an offer: 300,000 to 460,000 USD"
+    said = "Indicative total, not an offer: 270,000 to 460,000 USD"
     assert said in quotes(report)["md"].replace("**", "")
 
 
 @pytest.mark.parametrize(
     ("language", "total", "period", "undated"),
     [
-        ("en", "1.8 to 2.8 million USD", "Price dates: June 2026.", "**Indicative prices (undated)**"),
-        ("zh", "180 至 280 万 USD", "价格日期：2026年6月。", "**参考价格（未注明日期）**"),
+        ("en", "1.6 to 2.8 million USD", "Price dates: June 2026.", "**Indicative prices (undated)**"),
+        ("zh", "160 至 280 万 USD", "价格日期：2026年6月。", "**参考价格（未注明日期）**"),
     ],
 )
 def test_indications_say_from_when_they_are(
     tmp_path: Path, language: str, total: str, period: str, undated: str
 ) -> None:
-    """Six servers of 300,000 to 460,000 USD; a range is widened to two digits, also on the page.
+    """Six servers of 270,000 to 460,000 USD; a range is widened to two digits, also on the page.
 
     The clock is never read: without `quote.date` the quote is undated.
     """

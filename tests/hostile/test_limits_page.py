@@ -27,17 +27,23 @@ PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 ROWS = dict(re.findall(r"^\| (.+?) \| ([0-9]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
 
 
+SCHEMA = plan_schema.document("plan")
+DEFINITIONS = SCHEMA["$defs"]
+
+
 def most(*path: str) -> Any:
     """The most entries that the plan's schema allows at a key; of a reference, where it leads."""
-    place: Any = plan_schema.document("plan")
+    place: Any = SCHEMA
     for step in path:
         place = (
             place["items"]
             if step == "[]"
-            else place["$defs"]["fabric"]
+            else DEFINITIONS["fabric"]
             if step == "fabric"
             else place["properties"][step]
         )
+        if "$ref" in place:
+            place = {**DEFINITIONS[place["$ref"].rpartition("/")[2]], **place}
     return place.get("maxItems") or place["maxProperties"]
 
 

@@ -310,7 +310,7 @@ def test_drawings_name_devices_whose_links_stay_in_their_pods() -> None:
     network = engine.build(workspace, {**request, "tabs": ["network"]})["tabs"]["network"]
     pods = re.findall(r'data-device="compute leaf (\d+)"', network), re.findall(r"compute spine (\d+)\"", network)
     spines, leaves = ([int(number) for number in numbers] for numbers in reversed(pods))
-    assert (leaves[:3], spines[:3]) == ([1, 9, 49], [1, 2, 10])
+    assert (leaves[:3], spines[:3]) == ([1, 9, 17], [1, 2, 3])
     found = engine.device(workspace, {**request, "device": "compute leaf 9"})
     assert found["name"] == "compute-leaf-09"
     above = {int(link["at"].rpartition(" ")[2]) for link in found["links"] if " spine " in link["at"]}
