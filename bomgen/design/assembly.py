@@ -416,7 +416,7 @@ def _build_fabric(
     """Build a fabric over the servers; one without switches over the servers or over the chips of pods.
 
     Where it has other forms, each takes the place of those before it if it is for this number of servers, or if it
-    needs fewer switches, unless parts for its links are lacking that are not lacking before. `hosts` are attached beside those that its form has.
+    needs fewer switches, unless its links alone lack parts. `hosts` are attached beside those that its form has.
     """
     cluster = plan.cluster
     nodes = sizing.gpus if fabric.switchless and cluster.gpu.pod_chips else sizing.servers

@@ -73,7 +73,9 @@ _LINE_START = re.compile(r"(\d+)(?=[.)])|(?=[-+*=:])")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9._-]")
 _JOINTS = re.compile(r"(?<=[A-Za-z][./_])(?=\w)|(?<=\w[./_])(?=[A-Za-z])")
 """Positions where a path, an address or a number's name may break."""
-_MEASURE = re.compile(r"(?<![0-9A-Za-z.,])[0-9][0-9.,]* (?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![0-9A-Za-z])")
+_MEASURE = re.compile(
+    r"(?<![0-9A-Za-z.,])[0-9][0-9.,]* (?:%|×|[A-Z]{3}|days?|weeks?|[kMGT]?(?:W|U|b/s|FLOP/s))(?![0-9A-Za-z])"
+)
 _BACKTICKS = re.compile("`+")
 _CODE_SPAN = re.compile("`([^`]+)`")
 

@@ -36,11 +36,7 @@ def most(*path: str) -> Any:
     place: Any = SCHEMA
     for step in path:
         place = (
-            place["items"]
-            if step == "[]"
-            else DEFINITIONS["fabric"]
-            if step == "fabric"
-            else place["properties"][step]
+            place["items"] if step == "[]" else DEFINITIONS["fabric"] if step == "fabric" else place["properties"][step]
         )
         if "$ref" in place:
             place = {**DEFINITIONS[place["$ref"].rpartition("/")[2]], **place}
