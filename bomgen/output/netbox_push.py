@@ -18,6 +18,7 @@ from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from itertools import count, groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
 
@@ -124,16 +125,21 @@ class Server:
 
         Neighbours that are alike in the field `in_turn` are written one request after the other.
         """
-        alike = [list(group) for _, group in groupby(objects, lambda fields: fields[in_turn])] if in_turn else [objects]
-        lanes = [[group[start : start + AT_ONCE] for start in range(0, len(group), AT_ONCE)] for group in alike]
-        lanes = lanes if in_turn else [[part] for part in lanes[0]]
 
-        def send(lane: Sequence[Sequence[Fields]]) -> list[Fields]:
-            return [thing for part in lane for thing in self._ask(method, path, {}, part) or ()]
+        def divide(alike: Sequence[Fields]) -> list[Sequence[Fields]]:
+            return [alike[start : start + AT_ONCE] for start in range(0, len(alike), AT_ONCE)]
+
+        if in_turn:
+            series = [divide([*alike]) for _, alike in groupby(objects, itemgetter(in_turn))]
+        else:
+            series = [[part] for part in divide(objects)]
+
+        def send(parts: Sequence[Sequence[Fields]]) -> list[Fields]:
+            return [thing for part in parts for thing in self._ask(method, path, {}, part) or ()]
 
         pool = ThreadPoolExecutor(connections)
         try:
-            return [thing for written in pool.map(send, lanes) for thing in written]
+            return [thing for written in pool.map(send, series) for thing in written]
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -242,11 +248,13 @@ class Push:
         if row.get("device") not in self._new_devices:
             self._note(sign, table, " ".join(_names(self.kinds[table], row)), detail)
 
-    def _send(self, method: str, path: str, objects: Sequence[Fields], *lanes: Any) -> list[int]:
+    def _send(
+        self, method: str, path: str, objects: Sequence[Fields], connections: int = 1, in_turn: str = ""
+    ) -> list[int]:
         """Write objects unless the push only reads, and return their numbers."""
         if self.only_read:
             return [next(self._unknown) for _ in objects]
-        return [written["id"] for written in self.server.write(method, path, objects, *lanes)]
+        return [written["id"] for written in self.server.write(method, path, objects, connections, in_turn)]
 
     def _delete(self, table: str, things: Sequence[Fields]) -> None:
         """Delete objects, together or, if some are in use, one by one."""

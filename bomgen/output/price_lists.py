@@ -293,7 +293,8 @@ def _line_data(line: Earned) -> dict[str, Any]:
         **{key: getattr(line.priced.line, key) for key in ("id", "category", "part", "description", "pieces")},
         "unit_cost": _amount(line.unit.amount),
         "amount": _amount(line.priced.amount),
-        **{key: _amount(getattr(line, key)) for key in ("cost", "margin")},
+        "cost": _amount(line.cost),
+        "margin": _amount(line.margin),
         "share": _rounded(line.share),
         "missing": list(line.missing),
     }
@@ -305,7 +306,9 @@ def _sum_data(margin_total: MarginTotal) -> dict[str, Any]:
         "lines": margin_total.lines,
         "lines_without_price": margin_total.without_price,
         "lines_without_cost": margin_total.without_cost,
-        **{key: _amount(getattr(margin_total, key)) for key in ("amount", "cost", "margin")},
+        "amount": _amount(margin_total.amount),
+        "cost": _amount(margin_total.cost),
+        "margin": _amount(margin_total.margin),
         "share": _rounded(margin_total.share),
         "bound": margin_total.bound,
     }

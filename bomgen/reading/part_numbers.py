@@ -302,8 +302,9 @@ class PartIndex:
 
     def _family_of(self, text: str) -> tuple[Record | None, str]:
         match = self.of_family.fullmatch(text.lower())
-        found = match and match.lastindex
-        return (self.families[found - 1], match[found]) if match and found else (None, "")
+        if match is None or match.lastindex is None:
+            return None, ""
+        return self.families[match.lastindex - 1], match[match.lastindex]
 
     def _suffixed(self, text: str, line: str) -> Named | None:
         written = text.lower()

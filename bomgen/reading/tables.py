@@ -271,24 +271,32 @@ def extract_tables(content: bytes, file: str) -> tuple[RawTable, ...]:
     return (RawTable("", tuple(table)),)
 
 
-def _align(words: Iterable[Mapping[str, Any]]) -> list[list[str]]:
-    """Return the words of a page without ruled tables as rows and columns; empty if most rows do not agree on these.
+def _cells_of_lines(words: Iterable[Mapping[str, Any]]) -> list[list[tuple[float, float, str]]]:
+    """Return the cells of each line of a page: where one begins and ends, and its text.
 
-    Words of a line are one cell unless a gap as wide as the text is high divides them. The columns are those of the
-    rows with the most usual number of cells. A line with one cell, not in the first column, continues the row above.
+    Words of a line are one cell unless a gap as wide as the text is high divides them.
     """
-    lines = list[list[tuple[float, float, str]]]()
-    bottom = -1.0
+    lines, bottom = list[list[tuple[float, float, str]]](), -1.0
     for word in sorted(words, key=lambda word: (round(word["top"]), word["x0"])):
         if (word["top"] + word["bottom"]) / 2 > bottom:
             lines.append([])
             bottom = word["bottom"]
-        cells, right = lines[-1], word["bottom"] - word["top"]
-        if cells and word["x0"] - cells[-1][1] < right:
+        cells, height = lines[-1], word["bottom"] - word["top"]
+        if cells and word["x0"] - cells[-1][1] < height:
             begin, _, text = cells.pop()
             cells.append((begin, word["x1"], f"{text} {word['text']}"))
         else:
             cells.append((word["x0"], word["x1"], word["text"]))
+    return lines
+
+
+def _align(words: Iterable[Mapping[str, Any]]) -> list[list[str]]:
+    """Return the words of a page without ruled tables as rows and columns; empty if most rows do not agree on these.
+
+    The columns are those of the rows with the most usual number of cells. A line with one cell, not in the first
+    column, continues the row above.
+    """
+    lines = _cells_of_lines(words)
     widths = Counter(len(cells) for cells in lines if len(cells) >= LEAST_CELLS)
     width = max(widths, key=lambda cells: (widths[cells], cells), default=0)
     spans = list[list[float]]()

@@ -229,7 +229,8 @@ def _group(group: Elevation) -> dict[str, Any]:
         "kind": group.kind,
         "racks": [list(span) for span in group.racks],
         "rows": [list(span) for span in group.rows],
-        **{key: getattr(group, key) for key in ("number", "units")},
+        "number": group.number,
+        "units": group.units,
         "units_used": _value(sums.units_used),
         "power_w": _value(sums.power_w),
         **_range("power_w", sums.power_w),
@@ -249,7 +250,9 @@ def _group(group: Elevation) -> dict[str, Any]:
         ],
         "pdus": [
             {
-                **{key: getattr(pdu, key) for key in ("feed", "unit", "height_u")},
+                "feed": pdu.feed,
+                "unit": pdu.unit,
+                "height_u": pdu.height_u,
                 "first": pdu.name[0] if pdu.name else None,
                 "last": pdu.name[1] if pdu.name else None,
             }

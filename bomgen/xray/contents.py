@@ -270,7 +270,8 @@ def to_data(xray: Xray) -> dict[str, Any]:
         "repeating": list(xray.bill.repeating),
         "findings": [
             {
-                **{key: getattr(finding, key) for key in ("severity", "code")},
+                "severity": finding.severity,
+                "code": finding.code,
                 "file": finding.mark.file,
                 "sheet": finding.mark.sheet or None,
                 "line": finding.mark.line,

@@ -320,14 +320,17 @@ def _row(canvas: Canvas, language: Language, number: int, blocks: Sequence[RackB
 
 
 def _rack(canvas: Canvas, kind: str, number: int, x: float, y: float, scale: _Scale) -> None:
-    _box(canvas, "rack", kind, x, y, scale.rack, scale.depth, 0)
+    _footprint(canvas, "rack", kind, x, y, scale.rack, scale.depth, 0)
     turned = text_width(f"{number}", _SIZE) > scale.rack - 2
     room = scale.depth if turned else scale.rack
     size = min(_SIZE, scale.rack - 2)
     canvas.words("number", x + scale.rack / 2, y + scale.depth / 2, f"{number}", room, turned=turned, largest=size)
 
 
-def _box(canvas: Canvas, name: str, kind: str, x: float, y: float, width: float, height: float, corner: int) -> None:
+def _footprint(
+    canvas: Canvas, name: str, kind: str, x: float, y: float, width: float, height: float, corner: int
+) -> None:
+    """Draw the place of a rack, or its sign in the key, in the look of its kind."""
     free = kind == FREE_RACK
     canvas.rectangle(name, x, y, width, height, dashed=free, filled=not free, tone=_TONES[kind], corner=corner)
 
@@ -353,7 +356,7 @@ def _legend(canvas: Canvas, language: Language, elevations: Elevations, y: float
     kinds = {block.kind for row in elevations.rows for block in row}
     for index, kind in enumerate(kind for kind in _TONES if kind in kinds):
         x = index * _KEY_PITCH
-        _box(canvas, "key", kind, x, y - _KEY / 2, _KEY, _KEY, 1)
+        _footprint(canvas, "key", kind, x, y - _KEY / 2, _KEY, _KEY, 1)
         name = language.word(f"rack-{kind}")
         text = name[:1].upper() + name[1:]
         canvas.words("key", x + _KEY + _KEY / 2, y, text, _KEY_PITCH - 2 * _KEY, anchor="start")
