@@ -341,7 +341,7 @@ def test_servers_are_those_of_the_gpu(workspace: Workspace) -> None:
 
 
 def test_a_plan_that_begins_on_a_chinese_page_has_a_chinese_quote(workspace: Workspace) -> None:
-    """In yuan, at a rate with date and source, which the quote prints; another rate, currency or language by an answer."""
+    """In yuan, at a dated rate that the quote prints; an answer changes rate, currency or language."""
     answers = {"purpose": "none", "cluster.gpu": "h20", "quote.price_book": "indicative"}
     begun = form(workspace, {"text": "", "language": "zh", "answers": answers})
     assert (values(begun)["language"], values(begun)["currency"], values(begun)["rate"]) == ("zh", "CNY", "6.9858")
