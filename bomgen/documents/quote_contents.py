@@ -13,7 +13,7 @@ from bomgen.core.document import Cell, Cover, Document, Drawing, Row, Section, T
 from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
-from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster, QuotedLine, duration
+from bomgen.documents.customer_quote import CustomerQuote, QuotedCluster, QuotedLine, duration
 from bomgen.documents.tables import (
     TOTAL,
     amount_of,
