@@ -125,6 +125,7 @@ NETWORK_WORDS = (DEFAULT, NONE)
 """What a network may be besides a mapping: that of the platform, or none."""
 
 
+AHEAD = (PHASES, "0", "ahead")
 NEW_PHASES = ({"name": "phase-1"}, {"name": "phase-2"})
 """The phases of a plan that gets a second one: the first is the plan as it is."""
 
@@ -226,6 +227,10 @@ def _questions(data: Data, books: Sequence[str]) -> list[Data]:
                 value = value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list) and question.kind != PARTS
             words = (*question.proposed, *(books if question.path == PRICE_BOOK else ()))
+            if question.path == AHEAD:
+                words = tuple(_paths_ahead(data))
+                if not words:
+                    continue
             if question.path == SERVER:  # those with the GPU of the plan, the usual one first; all for an unknown GPU
                 try:
                     usual, rest = server_of(str(value_at(data, GPU))) or ("", ())
@@ -249,6 +254,15 @@ def _questions(data: Data, books: Sequence[str]) -> list[Data]:
                 }
             )
     return asked
+
+
+def _paths_ahead(data: Data) -> Iterator[str]:
+    """Yield what the first of several phases may buy ahead: fabrics, the spines of those described, and racks."""
+    fabrics = data.get(FABRICS) if data.get(PHASES) else None
+    if isinstance(fabrics, dict):
+        for name, fabric in fabrics.items():
+            yield from (f"{FABRICS}.{name}", f"{FABRICS}.{name}.spine")[: 1 + isinstance(fabric, dict)]
+        yield from ("site.rack",) if data.get("site") else ()
 
 
 def _choices(words: Iterable[str], kinds: Iterable[str]) -> list[Data]:
@@ -363,7 +377,7 @@ def _with_phase(text: str, path: Path, answer: Any) -> str:
     if answer in (None, ""):
         text = without(text, path)
         later = value_at(read(text, "").data, (PHASES,)) or []
-        return without(text, (PHASES,)) if [[*phase] for phase in later] == [["name"], ["name"]] else text
+        return without(text, (PHASES,)) if [{*phase} - {*AHEAD} for phase in later] == [{"name"}] * 2 else text
     text = text if len(phases) > 1 else set_value(text, (PHASES,), [*NEW_PHASES])
     return set_value(text, path, _as_typed(answer))
 

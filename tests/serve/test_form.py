@@ -66,7 +66,12 @@ def test_a_second_phase_begins_and_goes(workspace: Workspace) -> None:
     found = form(workspace, {"text": begun, "answers": later})
     assert "phases: [{name: phase-1}, {name: phase-2, cluster: {servers: 6}, date: 2028-01-15}]" in found["text"]
     assert (values(found)["later-servers"], values(found)["later-date"]) == (6, "2028-01-15")
-    assert form(workspace, {"text": found["text"], "answers": dict.fromkeys(later, "")})["text"] == begun
+    early = form(workspace, {"text": found["text"], "answers": {"phases.0.ahead": "fabrics.compute"}})
+    assert "{name: phase-1, ahead: fabrics.compute}" in early["text"]
+    [ahead] = [asked for asked in early["questions"] if asked["id"] == "ahead"]
+    assert ahead["value"] in [choice["value"] for choice in ahead["choices"]]
+    assert form(workspace, {"text": early["text"], "answers": dict.fromkeys(later, "")})["text"] == begun
+    assert "ahead" not in values(form(workspace, {"text": begun}))
 
 
 def test_servers_that_exist_are_a_group(workspace: Workspace) -> None:
