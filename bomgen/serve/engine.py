@@ -462,7 +462,7 @@ def device(workspace: Workspace, request: Request) -> Data:
 
 
 def _power_box(report: Report, words: Language, device: str) -> Data:
-    """Return name and facts of a box of the power supply, and links to the boxes that supply it and that it supplies."""
+    """Return name and facts of a box of the power supply, and links to those that supply it and that it supplies."""
     charts = power_line(Writer(report, words))
     levels = next((chart.shape.levels for chart in charts if isinstance(chart.shape, OneLine)), ())
     named = {f"{POWER} {at} {of}": (at, box) for at, level in enumerate(levels, 1) for of, box in enumerate(level, 1)}

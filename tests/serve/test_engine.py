@@ -330,7 +330,8 @@ def test_drawings_name_devices_whose_links_stay_in_their_pods() -> None:
 
 def test_boxes_of_the_power_supply_and_nodes_of_a_torus_are_devices(workspace: Workspace) -> None:
     """A box leads to those above and below it; a node is the server of its place in the grid."""
-    text = PLAN.replace("compute: {switch: qm9700}", "compute: {topology: torus, link: 400G, torus: {dimensions: [2, 2]}}")
+    grid = "{topology: torus, link: 400G, torus: {dimensions: [2, 2]}}"
+    text = PLAN.replace("{switch: qm9700}", grid)
     request = asked(text=f"{text}site: {{rack: {{power: 44 kW}}, layout: auto}}\n")
     tabs = engine.build(workspace, {**request, "tabs": ["network", "racks"]})["tabs"]
     nodes = re.findall(r'data-device="compute server (\d)"', tabs["network"])
