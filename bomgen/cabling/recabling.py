@@ -121,12 +121,19 @@ def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
 def list_moved_machines(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[int, Place, Place]]:
     """Yield the number of each installed machine that the new network has elsewhere, and both places; rack 0: none.
 
-    `numbers` are those of the old devices in the new network, GONE where there is none.
+    `numbers` are those of the old devices in the new network, GONE where there is none. A machine in whose place it has
+    another part is replaced and does not move.
     """
     if old.places is None or new.places is None:
         return
     rows = np.flatnonzero(numbers != GONE)
     rows = rows[old.places.rack[rows] != NOWHERE]
+    parts = [[kind.part for kind in wiring.kinds] for wiring in (old, new)]
+    is_kept = [
+        parts[0][was] == parts[1][now]
+        for was, now in zip(old.kind_numbers[rows], new.kind_numbers[numbers[rows]], strict=True)
+    ]
+    rows = rows[np.array(is_kept, dtype=bool)]
     places = [
         np.stack((positions.rack[devices], positions.unit[devices]), axis=1).clip(0).tolist()
         for positions, devices in ((old.places, rows), (new.places, numbers[rows]))

@@ -175,6 +175,19 @@ def test_machines_that_must_move_are_errors_or_a_list() -> None:
     assert all(any(str(text).startswith(name) for text in listed) for name in moved)
 
 
+def test_a_switch_in_whose_place_another_model_is_bought_does_not_move() -> None:
+    """One server has its in-band network on an SN2201, two on an SN4600C, which stands elsewhere."""
+    site = {"management": {"racks": 0}}
+    today, report = grown(plan(1, **site), plan(2, **site))
+    leaves = [
+        next(kind.part for kind in wiring.kinds if kind.code == "in-band" and kind.device == "leaf")
+        for wiring in (today, list_cables(report))
+    ]
+    assert leaves == ["sn2201", "sn4600c"]
+    now = stands(list_cables(report, today=today))
+    assert {name for name, place in stands(today).items() if now[name] != place} == {"in-band-leaf-01"}
+
+
 @pytest.mark.parametrize(
     ("rows", "fits"),
     [([[{"compute": 1}, {"management": 1}], [{"compute": 2}]], True), ([[{"compute": 3}, {"management": 1}]], False)],
