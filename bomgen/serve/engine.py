@@ -224,7 +224,10 @@ def check(workspace: Workspace, request: Request) -> Data:
 
 
 def build(workspace: Workspace, request: Request) -> Data:
-    """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
+    """Return problems, key figures, the change since the last saved state, and the tabs that are asked for.
+
+    Of a plan with phases, figures and tabs are those of a `phase`, or of the whole without one.
+    """
     path, text = request["path"], request["text"]
     tabs = request.get("tabs") or ()
     if strange := [tab for tab in tabs if tab not in (*TABS, MARGIN)]:
@@ -232,24 +235,27 @@ def build(workspace: Workspace, request: Request) -> Data:
     words = language_of(request)
     try:
         built = _built("current", plan_of(workspace, request))
-        report = built.report
+        report, phases = built.report, [phase.name for phase in built.report.plan.phases]
+        if request.get("phase") in phases:
+            report = select_phase(report, request["phase"])
         shown = {
             tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words))
             if tab in TABS
-            else _margin_tab(built, words)
+            else _margin_tab(built.inputs, report, words)
             for tab in tabs
         }
     except PlanErrors as errors:
         problems = problems_data(errors.problems, path, text, words.message)
-        return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}}
+        return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}, "phases": None}
     headline, figures = _headline(report, words)
     return {
-        "problems": problems_data((*report.problems, *report.stale), path, text, words.message),
+        "problems": problems_data((*built.report.problems, *built.report.stale), path, text, words.message),
         "headline": headline,
         "figures": figures,
         "delta": _delta(workspace, request, built, words),
         "tabs": shown,
         "name": report.plan.name,
+        "phases": phases,
     }
 
 
@@ -384,13 +390,13 @@ def _cables(report: Report, words: Language) -> Section:
     return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
 
 
-def _margin_tab(built: _Built, words: Language) -> str:
+def _margin_tab(inputs: Inputs, report: Report, words: Language) -> str:
     """Return cost, price and margin of every line, which no file for the customer has."""
-    margin = margin_of(built.inputs, built.report)
+    margin = margin_of(inputs, report)
     if margin is not None:
         return _page(margin_document(margin, words), words)
     empty = Section(MARGIN, words.word("ui-nothing"), text=(words.word(EMPTY.format(tab=MARGIN)),))
-    return _page(_part(DocumentInputs(built.report, (), words), [empty]), words)
+    return _page(_part(DocumentInputs(report, (), words), [empty]), words)
 
 
 TABS: dict[str, Callable[[DocumentInputs], str]] = {

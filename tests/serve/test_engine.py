@@ -207,6 +207,10 @@ def test_each_phase_has_its_quote_and_its_list_of_work(workspace: Workspace) -> 
     written = engine.download(workspace, asked(text=text, format="second/quote.md"))
     assert written["name"] == "small-second-quote.md"
     assert "from 4 to 6 servers" in base64.b64decode(written["base64"]).decode()
+    second, whole = (engine.build(workspace, asked(text=text, tabs=["quote"], phase=name)) for name in ("second", ""))
+    assert second["phases"] == whole["phases"] == ["first", "second"]
+    assert second["headline"][0] != whole["headline"][0]
+    assert ["from 4 to 6 servers" in text_of(built["tabs"]["quote"]) for built in (second, whole)] == [True, False]
 
 
 def test_formats_without_their_package_are_not_offered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
