@@ -267,7 +267,9 @@ def find_longer(books: Sequence[PriceBook], names: Sequence[str]) -> tuple[Price
     It is that of the last book that has one; `names` as in `find_price`. None for other parts than cables.
     """
     family, length = _family_and_length(names[0]) if names else ("", None)
-    for book in reversed(books) if length else ():
+    if length is None:
+        return None
+    for book in reversed(books):
         lengths = [(*_family_and_length(price.part), price) for price in book.prices]
         longer = [(metres, price) for of, metres, price in lengths if of == family and metres and metres > length]
         if longer:
