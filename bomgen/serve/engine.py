@@ -28,6 +28,7 @@ from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Se
 from bomgen.core.language import Language
 from bomgen.core.messages import message, unknown
 from bomgen.documents.chapters.contents import headline
+from bomgen.documents.charts import POWER, OneLine, power_line
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import Writer, headline_total
@@ -422,6 +423,8 @@ def device(workspace: Workspace, request: Request) -> Data:
     from bomgen.output.wiring.columns import list_links
 
     built, words = _built("current", plan_of(workspace, request)), language_of(request)
+    if request["device"].startswith(f"{POWER} "):
+        return _power_box(built.report, words, request["device"])
     for prefix, wiring in built.wirings:
         number = _device_number(wiring, prefix, request["device"])
         if number is not None:
@@ -456,6 +459,22 @@ def device(workspace: Workspace, request: Request) -> Data:
             }
         )
     return {"name": kind.name(number - kind.start), "facts": facts, "links": links}
+
+
+def _power_box(report: Report, words: Language, device: str) -> Data:
+    """Return name and facts of a box of the power supply, and links to those that supply it and that it supplies."""
+    charts = power_line(Writer(report, words))
+    levels = next((chart.shape.levels for chart in charts if isinstance(chart.shape, OneLine)), ())
+    named = {f"{POWER} {at} {of}": (at, box) for at, level in enumerate(levels, 1) for of, box in enumerate(level, 1)}
+    if device not in named:
+        raise Refused(message("refused-device", device=device))
+    depth, (name, text) = named[device]
+    facts, links = {"power": text}, list[Data]()
+    for fact, near in (("supplied", depth - 1), ("supplies", depth + 1)):
+        boxes = levels[near - 1] if 0 < near <= len(levels) else ()
+        facts[fact] = words.word("list-semicolon").join(words.word("name-in").join(box) for box in boxes)
+        links += [{"at": f"{POWER} {near} {at}", "rail": None} for at in range(1, len(boxes) + 1)]
+    return {"name": name, "facts": facts, "links": links}
 
 
 def _device_number(wiring: Wiring, prefix: str, device: str) -> int | None:

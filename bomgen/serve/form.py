@@ -149,8 +149,9 @@ class Question(NamedTuple):
 
 QUOTE, LANGUAGE = "quote", "language"
 NUMBER = (QUOTE, "number")
-PRICE_BOOK, DATE, RATE = (QUOTE, "price_book"), (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
-"""The rate of the currency that most prices are in has the date of the quote unless it has one."""
+PRICE_BOOK, DATE, CURRENCY = (QUOTE, "price_book"), (QUOTE, "date"), (QUOTE, "currency")
+RATE = (QUOTE, "exchange", USUAL_CURRENCY, "rate")
+"""The rate of the currency that most prices are in; one that is answered has the date of the quote."""
 _DECLARED = own(folder("data") / FILE, FILE).data
 PURPOSES: Mapping[str, Mapping[str, Any]] = _DECLARED["purposes"]
 GOALS: Mapping[str, Mapping[str, Sequence[str]]] = _DECLARED["goals"]
@@ -315,7 +316,11 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, words: Language)
             data = read(text, "").data
             if data is None:
                 comments = f"{text.rstrip()}\n\n" if text.strip() else ""
-                quote = {} if words.code == ENGLISH else {LANGUAGE: words.code}
+                quote = (
+                    {}
+                    if words.code == ENGLISH
+                    else {LANGUAGE: words.code, **_DECLARED["currencies"].get(words.code, {})}
+                )
                 inquiry = Inquiry({"gpu": USUAL_GPU, "servers": FIRST_SERVERS}, {}, quote)
                 text = comments + inquired(name, inquiry, words=words)
                 text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
@@ -350,11 +355,12 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
     if value_at(data, path[:-1]) in NETWORK_WORDS:
         return set_value(text, path[:-1], {path[-1]: value})
-    if path == RATE and not value_at(data, path[:-1]):
+    if path == RATE:
         if not (date := value_at(data, DATE)):
             raise Refused(message("refused-rate"))
-        path, value = path[:-1], {path[-1]: value, "date": str(date)}
-        return set_value(text, path, value, comment_on)
+        return set_value(text, path[:-1], {path[-1]: value, "date": str(date)}, comment_on)
+    if path == CURRENCY and value_at(data, path) not in (None, value):
+        text = without(text, RATE[:-1])
     text = set_value(text, _path_of(question, data), value, comment_on)
     if path == STORAGE and not value_at(data, STORAGE_NETWORK):
         text = set_value(text, STORAGE_NETWORK, DEFAULT)

@@ -346,9 +346,17 @@ def test_servers_are_those_of_the_gpu(workspace: Workspace) -> None:
 
 
 def test_a_plan_that_begins_on_a_chinese_page_has_a_chinese_quote(workspace: Workspace) -> None:
-    """And another language by an answer."""
-    begun = form(workspace, {"text": "", "language": "zh", "answers": {"purpose": "none"}})
-    assert values(begun)["language"] == "zh"
+    """In yuan, at a dated rate that the quote prints; an answer changes rate, currency or language."""
+    answers = {"purpose": "none", "cluster.gpu": "h20", "quote.price_book": "indicative"}
+    begun = form(workspace, {"text": "", "language": "zh", "answers": answers})
+    assert (values(begun)["language"], values(begun)["currency"], values(begun)["rate"]) == ("zh", "CNY", "6.9858")
+    shown = engine.build(workspace, {"path": "begun.yaml", "text": begun["text"], "tabs": ["quote"], "language": "zh"})
+    assert shown["headline"][0][1].endswith("万元")
+    assert "6.9858" in shown["tabs"]["quote"]
+    assert "2026年1月27日" in shown["tabs"]["quote"]
+    own_rate = form(workspace, {"text": begun["text"], "answers": {"quote.exchange.USD.rate": "7.05"}})
+    assert f"{{USD: {{rate: 7.05, date: {values(begun)['date']}}}}}" in own_rate["text"]
+    assert "exchange" not in form(workspace, {"text": begun["text"], "answers": {"quote.currency": "EUR"}})["text"]
     later = form(workspace, {"text": begun["text"], "language": "zh", "answers": {"quote.language": "en"}})
     assert values(later)["language"] == "en"
     assert values(form(workspace, {"text": TEXT, "language": "zh"}))["language"] is None

@@ -37,7 +37,7 @@ export default {
   "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-offers": "Show designs", "use-design": "Use this design", recommended: "Recommended", "no-price": "No price yet", "other-gpus": "Other GPUs that meet it: {0}",
   title: "Title", number: "Number", customer: "Customer", date: "Date",
   phase: "Phase", "all-phases": "All phases",
-  device: "Device", facts: { model: "Model", place: "Place", power: "Power" }, "device-hint": "Point at a server or a switch to see where its links go.", larger: "Enlarge the drawings", smaller: "Reduce the drawings", port: "Port", "other-end": "Other end", cable: "Cable",
+  device: "Device", facts: { model: "Model", place: "Place", power: "Power", supplied: "Supplied by", supplies: "Supplies" }, "device-hint": "Point at a server, a switch or a box of the power supply to see where its links go.", larger: "Enlarge the drawings", smaller: "Reduce the drawings", port: "Port", "other-end": "Other end", cable: "Cable",
   goals: {
     serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",
   },

@@ -37,7 +37,7 @@ export default {
   "new-plan": "新建方案", goal: "集群要做什么？", assumed: "其余参数采用有出处的默认值，并在报价单中注明。", "show-offers": "查看方案", "use-design": "采用此设计", recommended: "推荐", "no-price": "尚无价格", "other-gpus": "其他满足需求的 GPU：{0}",
   title: "标题", number: "编号", customer: "客户", date: "日期",
   phase: "阶段", "all-phases": "全部阶段",
-  device: "设备", facts: { model: "型号", place: "位置", power: "功率" }, "device-hint": "将指针移到服务器或交换机上，查看其链路去向。", larger: "放大图", smaller: "缩小图", port: "端口", "other-end": "对端", cable: "线缆",
+  device: "设备", facts: { model: "型号", place: "位置", power: "功率", supplied: "上级供电", supplies: "下级用电" }, "device-hint": "将指针移到服务器、交换机或供电框上，查看其链路去向。", larger: "放大图", smaller: "缩小图", port: "端口", "other-end": "对端", cable: "线缆",
   goals: {
     serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", budget: "一笔预算", extend: "扩展现有集群", bill: "检查清单",
   },
