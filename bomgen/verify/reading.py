@@ -84,6 +84,8 @@ def _compile(form: Mapping[str, Any]) -> dict[str, Any]:
     return {"keeps": (), **form, "signature": signature, "lines": re.compile(lines, re.IGNORECASE)}
 
 
+HEXADECIMAL = 16
+"""The base in which OpenSM writes ports."""
 _JSON = re.compile(r"\s*(?:\[|\{\s*[\"}])")
 _OF_NODE = ("device", "label", "guid", "port", "kind")
 _SWITCH = re.compile(r"\w+;(?P<device>[^:]+):")
@@ -281,7 +283,7 @@ def _name_nodes(values: dict[str, str], switches: dict[str, str]) -> bool:
     """
     for far in ("", "far_"):
         if number := values.get(f"{far}hex_port"):
-            values[f"{far}port"] = str(int(number, 16))
+            values[f"{far}port"] = str(int(number, HEXADECIMAL))
         device, label, guid, port, kind = (values.get(far + name, "") for name in _OF_NODE)
         text = device.removesuffix(f":{label}")
         is_switch = kind == "SW" or guid.startswith("S-") or (not far and guid.startswith("0x"))
