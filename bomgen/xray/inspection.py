@@ -242,7 +242,7 @@ class DesignFound(NamedTuple):
     """Switches by tier."""
     switch: str
     ratio: str
-    """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks."""
+    """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks, and where their links are not counted."""
     planes: int
     homing: str
     repeats: bool
@@ -491,6 +491,13 @@ def _count_carried(fitted_plan: FittedPlan, catalog: Catalog) -> int:
     return carried if carried >= MOST_CARRIED * servers.number else 0
 
 
+def _counts_links(fitted_plan: FittedPlan) -> bool:
+    """Return whether lines with the right quantity count the links of every kind, by their cables or modules."""
+    right = (part for part in fitted_plan.fit.parts if part.lines and not part.off)
+    counted = {slot.links for part in right for slot in part.slots}
+    return counted >= {links.kind for links in fitted_plan.design.fabrics[0].fabric.links}
+
+
 def _design(fitted_plan: FittedPlan, catalog: Catalog) -> DesignFound:
     built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
@@ -500,7 +507,7 @@ def _design(fitted_plan: FittedPlan, catalog: Catalog) -> DesignFound:
         topology=built.topology,
         tiers=tuple((tier.name, int(tier.count.value)) for tier in built.tiers),
         switch=leaf.switch.identity.name if leaf else "",
-        ratio=f"{float(ratio):.3g}" if ratio else "",
+        ratio=f"{float(ratio):.3g}" if ratio and _counts_links(fitted_plan) else "",
         planes=int(built.planes.value) if built.planes else 1,
         homing=str(fitted_plan.candidate.fabric.get("homing", "")),
         repeats=bool(fitted_plan.candidate.given),

@@ -21,13 +21,13 @@ def look_at(text: str) -> Xray:
 
 
 def test_network_that_is_larger_than_its_servers_need() -> None:
-    """Twice the leaves of 16 servers: the answer says how many servers they carry, and nothing is doubted."""
+    """Twice the leaves of 16 servers: the answer says how many they carry, and no ratio, since no link is counted."""
     found = look_at(
         "model,role,quantity\nQM9700,Spine Switch,8\nQM9700,Leaf Switch,16\nHGX H100 SXM5,Compute Node,32\n"
     )
     assert answer(found, ENGLISH) == (
         "The bill lists 32 x HGX H100 8-GPU server (generic) (256 GPUs); compute: rail-optimized, 16 leaf + 8 spine "
-        "(QM9700), 1:1, with ports for 64 servers.",
+        "(QM9700), oversubscription cannot be told, with ports for 64 servers.",
         "Nothing on it contradicts the rest.",
     )
 
