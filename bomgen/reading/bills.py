@@ -411,6 +411,10 @@ class _BlockReader:
             stated = _place(fabric, text.get("role", ""), f"{words} ; {remarks}")
         if self.is_storage_apart and stated.fabric == STORAGE and not _is_storage(text.get("fabric", "storage")):
             stated = stated._replace(fabric=IN_BAND)  # a front end, without the storage
+        recognition = self.index.recognize(part, whole)
+        if remarks and not (recognition.named or recognition.may_be or recognition.closest or recognition.unsold):
+            described = self.index.recognize(part, f"{whole} ; {remarks}")  # a column without a known heading
+            recognition = described if described.named else recognition
         spare = self._whole(row, "spare")
         net = _cell(row, self.columns, "net")
         return SentLine(
@@ -418,7 +422,7 @@ class _BlockReader:
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
-            recognition=self.index.recognize(part, whole),
+            recognition=recognition,
             catalog=self.index.catalog,
             place=stated._replace(fabric=stated.fabric or self.fabric),
             quantity=quantity,

@@ -33,7 +33,7 @@ _SIZES = re.compile(r"\d+(?:\.\d+)?")
 _MEMORIES = re.compile(rf"memory {_SIZES.pattern}(?: / {_SIZES.pattern})*")
 """What a note about memory begins with: the sizes [GB] that documents give."""
 _MEMORY = re.compile(r"\b(\d+)\s*gb\b")
-_MEMORY_OF = re.compile(r"[\s(/-]*(?:(?:sxm\d?|pcie|nvl|oam|gpus?|tensor|core)\s+)*\(?(\d+)\s*gb\b(?!/s|ps)")
+_MEMORY_OF = re.compile(r"[\s(/-]*(?:(?:sxm\d?|pcie|nvl|oam|gpus?|tensor|core)\s+)*\(?(\d+)\s*gb?\b(?!/s|ps)")
 """The memory directly after the name of a GPU; sizes elsewhere may be of other parts of a server."""
 _TIMES_MEMORY = (1, 4, 8)
 """GPUs whose memory a name may have: one, or a whole board as in `DGX A100 640GB`."""
