@@ -39,7 +39,7 @@ from bomgen.documents.chapters.money import WHOLE, changed_parts, compared_alter
 from bomgen.documents.offers import requirements
 from bomgen.documents.tables import TOTAL, Writer, columns_of, make_table, total_label
 from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
-from bomgen.plan.commercial_terms import ORDER
+from bomgen.plan.commercial_terms import ORDER, Exchange
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES, HOST, Line
@@ -142,6 +142,8 @@ class CustomerQuote(NamedTuple):
     lead_time: tuple[int, str] | None
     """Longest known lead time [days], and its part."""
     payment: str | None
+    exchange: Mapping[str, Exchange]
+    """The rates of indications in other currencies."""
     delivery: Mapping[str, str]
     """Conditions of delivery by their keys."""
     bank: tuple[str, ...]
@@ -196,6 +198,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         valid_days=days,
         lead_time=longest_lead_time(writer, report),
         payment=plan.payment,
+        exchange=plan.exchange if report.quote.indications else {},
         delivery=plan.delivery,
         bank=plan.bank,
         paper=plan.paper,
@@ -425,7 +428,7 @@ def _describe(writer: Writer, line: Line) -> str:
         says = kind not in writer.language.words or writer.word(kind, name="").strip().casefold() in name.casefold()
         return name[:1].upper() + name[1:] if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
-    units += [YEAR] if charge.years else []
+    units += [YEAR] if charge.years else ["month"] if charge.months else []
     if not units:
         return name
     per = writer.word("list-comma").join(writer.word(f"quote-per-{unit}") for unit in units)

@@ -537,6 +537,10 @@ def _terms(quote: CustomerQuote, language: Language, printed: bool) -> Section:
         text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.indicative:
         text.append(word("quote-indicative-text"))
+    for currency, given in quote.exchange.items():
+        rate = word("rate", currency=currency, rate=f"{given.rate:f}", own=totals.currency)
+        basis = word("list-comma").join(filter(None, (language.date(given.date), given.source)))
+        text.append(word("terms-rate", rate=rate, basis=basis))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:
