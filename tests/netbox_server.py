@@ -73,11 +73,17 @@ class RecordedNetBox:
     def __init__(self) -> None:
         self.things: dict[str, dict[int, Thing]] = {path: {} for path in ANSWERS}
         self.numbers = count(1)
+        self.lock = threading.Lock()
         self.requests = list[tuple[str, str, int]]()
         """Method, path and number of objects of each request."""
 
     def answer(self, method: str, path: str, query: dict[str, list[str]], content: Any) -> Any:
         """The answer to a request; a list of objects is written as a whole or not at all."""
+        with self.lock:
+            return self.answer_alone(method, path, query, content)
+
+    def answer_alone(self, method: str, path: str, query: dict[str, list[str]], content: Any) -> Any:
+        """The answer to a request while no other is answered."""
         self.requests.append((method, path, len(content or ())))
         if method == "GET":
             return self.page(path, query)

@@ -23,8 +23,8 @@ from bomgen.core.messages import message
 from bomgen.core.units import Totals
 from bomgen.core.yaml_edit import NotEditable, append_item, remove_item, set_value
 from bomgen.core.yaml_source import SUFFIXES, Path, Source, decoded, read, value_at
-from bomgen.documents.customer_quote.contents import quote_document
-from bomgen.documents.customer_quote.record import customer_quote
+from bomgen.documents.customer_quote import customer_quote
+from bomgen.documents.quote_contents import quote_document
 from bomgen.documents.tables import Writer
 from bomgen.output.price_lists import write_yaml
 from bomgen.output.xlsx.workbook import workbook as write_workbook

@@ -44,7 +44,7 @@ from bomgen.core.jobs import PIPE, limit_processor_time, start_python
 from bomgen.core.language import language
 from bomgen.core.messages import unknown
 from bomgen.documents.chapters.contents import POWER, sentences
-from bomgen.documents.customer_quote.record import open_items
+from bomgen.documents.customer_quote import open_items
 from bomgen.documents.tables import Writer, headline_total
 from bomgen.output.registry import DEFAULT_DOCUMENTS, DOCUMENTS, WIRINGS, Unsuitable, choose_documents
 from bomgen.output.user_templates import describe_templates

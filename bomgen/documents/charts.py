@@ -71,6 +71,10 @@ class PowerNode(NamedTuple):
     text: str
 
 
+POWER = "power"
+"""How the name of a box of the power supply begins, before its level and its number there, both from 1 on."""
+
+
 class OneLine(NamedTuple):
     """A one-line diagram from the facility down; the boxes of a level together supply those of the next."""
 

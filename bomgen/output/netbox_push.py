@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from itertools import count, groupby
+from itertools import chain, count
 from operator import itemgetter
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -35,6 +35,8 @@ TAG = "bomgen-"
 """Beginning of the tag of a plan; the name of its site follows."""
 AT_ONCE = 25
 """Objects per request, which NetBox writes all or none of: seconds of work, where proxies and workers wait a minute."""
+CONNECTIONS = 4
+"""Requests at a time."""
 PAGE = 1000
 """Objects per page, the most that NetBox gives by default."""
 TIMEOUT_S = 300
@@ -64,8 +66,6 @@ class Kind(NamedTuple):
     tagged: bool = True
     template: str = ""
     no_fields: Sequence[str] = ()
-    connections: int = 1
-    in_turn: str = ""
 
 
 def read_kinds() -> dict[str, Kind]:
@@ -105,6 +105,7 @@ class Server:
         keyword = "Bearer" if token.startswith("nbt_") else "Token"
         self._headers = {"Authorization": f"{keyword} {token}", "Content-Type": "application/json"}
         self._has_written = False
+        self._at_once = read_data(DATA)["at_once"]
 
     def list_objects(self, path: str, query: Mapping[str, object]) -> list[Fields]:
         """Return all objects that a query selects."""
@@ -118,28 +119,33 @@ class Server:
             if not results or len(objects) >= page.get("count", 0):
                 return objects
 
-    def write(
-        self, method: str, path: str, objects: Sequence[Fields], connections: int = 1, in_turn: str = ""
-    ) -> list[Fields]:
-        """Create (POST), change (PATCH) or delete (DELETE) objects; return those created or changed, in their order.
+    def write(self, method: str, path: str, objects: Sequence[Fields]) -> list[Fields]:
+        """Create (POST), change (PATCH) or delete (DELETE) objects; return them in their order.
 
-        Neighbours that are alike in the field `in_turn` are written one request after the other.
+        Of objects to be deleted, those are returned that others refer to, which stay.
         """
+        field = self._at_once.get(path, "")
+        groups = defaultdict[Any, list[int]](list)
+        for number, thing in enumerate(objects):
+            groups[thing.get(field, number // AT_ONCE)].append(number)
 
-        def divide(alike: Sequence[Fields]) -> list[Sequence[Fields]]:
-            return [alike[start : start + AT_ONCE] for start in range(0, len(alike), AT_ONCE)]
+        def send(numbers: Sequence[int]) -> list[tuple[int, Fields]]:
+            try:
+                answer = self._ask(method, path, {}, [objects[number] for number in numbers])
+            except _InUse:
+                if len(numbers) == 1:
+                    return [(numbers[0], objects[numbers[0]])]
+                return [kept for number in numbers for kept in send([number])]
+            return [*zip(numbers, answer or (), strict=False)]
 
-        if in_turn:
-            series = [divide([*alike]) for _, alike in groupby(objects, itemgetter(in_turn))]
-        else:
-            series = [[part] for part in divide(objects)]
+        def send_in_turn(numbers: Sequence[int]) -> list[tuple[int, Fields]]:
+            parts = (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
+            return [written for part in parts for written in send(part)]
 
-        def send(parts: Sequence[Sequence[Fields]]) -> list[Fields]:
-            return [thing for part in parts for thing in self._ask(method, path, {}, part) or ()]
-
-        pool = ThreadPoolExecutor(connections)
+        pool = ThreadPoolExecutor(CONNECTIONS if path in self._at_once else 1)
         try:
-            return [thing for written in pool.map(send, series) for thing in written]
+            written = chain.from_iterable(pool.map(send_in_turn, groups.values()))
+            return [thing for _, thing in sorted(written, key=itemgetter(0))]
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -248,27 +254,17 @@ class Push:
         if row.get("device") not in self._new_devices:
             self._note(sign, table, " ".join(_names(self.kinds[table], row)), detail)
 
-    def _send(
-        self, method: str, path: str, objects: Sequence[Fields], connections: int = 1, in_turn: str = ""
-    ) -> list[int]:
-        """Write objects unless the push only reads, and return their numbers."""
+    def _send(self, method: str, path: str, objects: Sequence[Fields]) -> list[int]:
+        """Write objects unless the push only reads, and return the numbers that Server.write returns."""
         if self.only_read:
             return [next(self._unknown) for _ in objects]
-        return [written["id"] for written in self.server.write(method, path, objects, connections, in_turn)]
+        return [written["id"] for written in self.server.write(method, path, objects)]
 
     def _delete(self, table: str, things: Sequence[Fields]) -> None:
-        """Delete objects, together or, if some are in use, one by one."""
-        for start in range(0, len(things), AT_ONCE):
-            part = things[start : start + AT_ONCE]
-            try:
-                self._send("DELETE", self.kinds[table].path, [{"id": thing["id"]} for thing in part])
-            except _InUse:
-                if len(part) == 1:
-                    self._note(KEPT, table, part[0]["display"], "it is in use")
-                for thing in part if len(part) > 1 else ():
-                    self._delete(table, [thing])
-            else:
-                self.changes += [Change(DELETED, table, thing["display"]) for thing in part]
+        in_use = {*self._send("DELETE", self.kinds[table].path, [{"id": thing["id"]} for thing in things])}
+        for thing in things:
+            kept = (KEPT, "it is in use") if thing["id"] in in_use else (DELETED, "")
+            self._note(kept[0], table, thing["display"], kept[1])
 
     def _write_table(self, table: str) -> list[Fields]:
         """Write a table and return the rows of the objects that are new."""
@@ -293,10 +289,8 @@ class Push:
         )
         self._send("PATCH", kind.path, changed)
         tags = {"tags": [self._tag]} if kind.tagged else {}
-        if kind.in_turn:
-            new = dict(sorted(new.items(), key=lambda item: item[1][1][kind.in_turn]))
         created = [fields | tags for _, fields in new.values()]
-        numbers = self._send("POST", kind.path, created, kind.connections, kind.in_turn)
+        numbers = self._send("POST", kind.path, created)
         for (row, _), number in zip(new.values(), numbers, strict=True):
             self._ids[table, *_names(kind, row)] = number
             self._note_row(NEW, table, row)

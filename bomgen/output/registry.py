@@ -191,9 +191,8 @@ class DocumentInputs:
     @cached_property
     def quote(self) -> Document:
         """Return the quote, written from the customer's record only."""
-        from bomgen.documents.customer_quote.contents import quote_document
-        from bomgen.documents.customer_quote.expansion import expansion_quote
-        from bomgen.documents.customer_quote.record import customer_quote
+        from bomgen.documents.customer_quote import customer_quote, expansion_quote
+        from bomgen.documents.quote_contents import quote_document
         from bomgen.documents.tables import Writer
 
         report_stage("quote")

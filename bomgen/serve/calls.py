@@ -450,8 +450,8 @@ class Call(NamedTuple):
 
 CALLS = {
     "check": Call("engine", "check", PLAN),
-    # `base` is the text as it was last saved, `tabs` are those that are shown
-    "build": Call("engine", "build", {**PLAN, "base?": str, "tabs?": [str]}),
+    # `base` is the text as it was last saved, `tabs` and the `phase` are those that are shown
+    "build": Call("engine", "build", {**PLAN, "base?": str, "tabs?": [str], "phase?": str}),
     "device": Call("engine", "device", {**PLAN, "device": str}),
     "complete": Call("engine", "complete", {**PLAN, "line": int, "column": int}),
     "formats": Call("engine", "formats", PLAN),

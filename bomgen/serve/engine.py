@@ -28,6 +28,7 @@ from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Se
 from bomgen.core.language import Language
 from bomgen.core.messages import message, unknown
 from bomgen.documents.chapters.contents import headline
+from bomgen.documents.charts import POWER, OneLine, power_line
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import Writer, headline_total
@@ -224,7 +225,10 @@ def check(workspace: Workspace, request: Request) -> Data:
 
 
 def build(workspace: Workspace, request: Request) -> Data:
-    """Return problems, key figures, the change since the last saved state, and the tabs that are asked for."""
+    """Return problems, key figures, the change since the last saved state, and the tabs that are asked for.
+
+    Of a plan with phases, figures and tabs are those of a `phase`, or of the whole without one.
+    """
     path, text = request["path"], request["text"]
     tabs = request.get("tabs") or ()
     if strange := [tab for tab in tabs if tab not in (*TABS, MARGIN)]:
@@ -232,24 +236,27 @@ def build(workspace: Workspace, request: Request) -> Data:
     words = language_of(request)
     try:
         built = _built("current", plan_of(workspace, request))
-        report = built.report
+        report, phases = built.report, [phase.name for phase in built.report.plan.phases]
+        if request.get("phase") in phases:
+            report = select_phase(report, request["phase"])
         shown = {
             tab: TABS[tab](DocumentInputs(report, (), None if tab == QUOTE else words))
             if tab in TABS
-            else _margin_tab(built, words)
+            else _margin_tab(built.inputs, report, words)
             for tab in tabs
         }
     except PlanErrors as errors:
         problems = problems_data(errors.problems, path, text, words.message)
-        return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}}
+        return {"problems": problems, "headline": [], "figures": [], "delta": None, "tabs": {}, "phases": None}
     headline, figures = _headline(report, words)
     return {
-        "problems": problems_data((*report.problems, *report.stale), path, text, words.message),
+        "problems": problems_data((*built.report.problems, *built.report.stale), path, text, words.message),
         "headline": headline,
         "figures": figures,
         "delta": _delta(workspace, request, built, words),
         "tabs": shown,
         "name": report.plan.name,
+        "phases": phases,
     }
 
 
@@ -384,13 +391,13 @@ def _cables(report: Report, words: Language) -> Section:
     return Section(listed.id, name or words.word("wiring-cables"), tables=(listed,))
 
 
-def _margin_tab(built: _Built, words: Language) -> str:
+def _margin_tab(inputs: Inputs, report: Report, words: Language) -> str:
     """Return cost, price and margin of every line, which no file for the customer has."""
-    margin = margin_of(built.inputs, built.report)
+    margin = margin_of(inputs, report)
     if margin is not None:
         return _page(margin_document(margin, words), words)
     empty = Section(MARGIN, words.word("ui-nothing"), text=(words.word(EMPTY.format(tab=MARGIN)),))
-    return _page(_part(DocumentInputs(built.report, (), words), [empty]), words)
+    return _page(_part(DocumentInputs(report, (), words), [empty]), words)
 
 
 TABS: dict[str, Callable[[DocumentInputs], str]] = {
@@ -416,6 +423,8 @@ def device(workspace: Workspace, request: Request) -> Data:
     from bomgen.output.wiring.columns import list_links
 
     built, words = _built("current", plan_of(workspace, request)), language_of(request)
+    if request["device"].startswith(f"{POWER} "):
+        return _power_box(built.report, words, request["device"])
     for prefix, wiring in built.wirings:
         number = _device_number(wiring, prefix, request["device"])
         if number is not None:
@@ -450,6 +459,22 @@ def device(workspace: Workspace, request: Request) -> Data:
             }
         )
     return {"name": kind.name(number - kind.start), "facts": facts, "links": links}
+
+
+def _power_box(report: Report, words: Language, device: str) -> Data:
+    """Return name and facts of a box of the power supply, and links to those that supply it and that it supplies."""
+    charts = power_line(Writer(report, words))
+    levels = next((chart.shape.levels for chart in charts if isinstance(chart.shape, OneLine)), ())
+    named = {f"{POWER} {at} {of}": (at, box) for at, level in enumerate(levels, 1) for of, box in enumerate(level, 1)}
+    if device not in named:
+        raise Refused(message("refused-device", device=device))
+    depth, (name, text) = named[device]
+    facts, links = {"power": text}, list[Data]()
+    for fact, near in (("supplied", depth - 1), ("supplies", depth + 1)):
+        boxes = levels[near - 1] if 0 < near <= len(levels) else ()
+        facts[fact] = words.word("list-semicolon").join(words.word("name-in").join(box) for box in boxes)
+        links += [{"at": f"{POWER} {near} {at}", "rail": None} for at in range(1, len(boxes) + 1)]
+    return {"name": name, "facts": facts, "links": links}
 
 
 def _device_number(wiring: Wiring, prefix: str, device: str) -> int | None:

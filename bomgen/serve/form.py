@@ -125,6 +125,7 @@ NETWORK_WORDS = (DEFAULT, NONE)
 """What a network may be besides a mapping: that of the platform, or none."""
 
 
+AHEAD = (PHASES, "0", "ahead")
 NEW_PHASES = ({"name": "phase-1"}, {"name": "phase-2"})
 """The phases of a plan that gets a second one: the first is the plan as it is."""
 
@@ -148,8 +149,9 @@ class Question(NamedTuple):
 
 QUOTE, LANGUAGE = "quote", "language"
 NUMBER = (QUOTE, "number")
-PRICE_BOOK, DATE, RATE = (QUOTE, "price_book"), (QUOTE, "date"), (QUOTE, "exchange", USUAL_CURRENCY, "rate")
-"""The rate of the currency that most prices are in has the date of the quote unless it has one."""
+PRICE_BOOK, DATE, CURRENCY = (QUOTE, "price_book"), (QUOTE, "date"), (QUOTE, "currency")
+RATE = (QUOTE, "exchange", USUAL_CURRENCY, "rate")
+"""The rate of the currency that most prices are in; one that is answered has the date of the quote."""
 _DECLARED = own(folder("data") / FILE, FILE).data
 PURPOSES: Mapping[str, Mapping[str, Any]] = _DECLARED["purposes"]
 GOALS: Mapping[str, Mapping[str, Sequence[str]]] = _DECLARED["goals"]
@@ -225,6 +227,10 @@ def _questions(data: Data, books: Sequence[str]) -> list[Data]:
                 value = value_at(data, _path_of(question, data))
                 held = isinstance(value, dict | list) and question.kind != PARTS
             words = (*question.proposed, *(books if question.path == PRICE_BOOK else ()))
+            if question.path == AHEAD:
+                words = tuple(_paths_ahead(data))
+                if not words:
+                    continue
             if question.path == SERVER:  # those with the GPU of the plan, the usual one first; all for an unknown GPU
                 try:
                     usual, rest = server_of(str(value_at(data, GPU))) or ("", ())
@@ -248,6 +254,15 @@ def _questions(data: Data, books: Sequence[str]) -> list[Data]:
                 }
             )
     return asked
+
+
+def _paths_ahead(data: Data) -> Iterator[str]:
+    """Yield what the first of several phases may buy ahead: fabrics, the spines of those described, and racks."""
+    fabrics = data.get(FABRICS) if data.get(PHASES) else None
+    if isinstance(fabrics, dict):
+        for name, fabric in fabrics.items():
+            yield from (f"{FABRICS}.{name}", f"{FABRICS}.{name}.spine")[: 1 + isinstance(fabric, dict)]
+        yield from ("site.rack",) if data.get("site") else ()
 
 
 def _choices(words: Iterable[str], kinds: Iterable[str]) -> list[Data]:
@@ -301,7 +316,11 @@ def _answered(text: str, answers: Mapping[str, Any], name: str, words: Language)
             data = read(text, "").data
             if data is None:
                 comments = f"{text.rstrip()}\n\n" if text.strip() else ""
-                quote = {} if words.code == ENGLISH else {LANGUAGE: words.code}
+                quote = (
+                    {}
+                    if words.code == ENGLISH
+                    else {LANGUAGE: words.code, **_DECLARED["currencies"].get(words.code, {})}
+                )
                 inquiry = Inquiry({"gpu": USUAL_GPU, "servers": FIRST_SERVERS}, {}, quote)
                 text = comments + inquired(name, inquiry, words=words)
                 text = without(text, SERVERS) if key == PURPOSE and answer in PURPOSES else text
@@ -336,11 +355,12 @@ def _with_answer(text: str, question: Question, answer: Any, comment_on: Comment
     value = _as_typed(answer) if question.kind in ("number", "choice") else str(answer)
     if value_at(data, path[:-1]) in NETWORK_WORDS:
         return set_value(text, path[:-1], {path[-1]: value})
-    if path == RATE and not value_at(data, path[:-1]):
+    if path == RATE:
         if not (date := value_at(data, DATE)):
             raise Refused(message("refused-rate"))
-        path, value = path[:-1], {path[-1]: value, "date": str(date)}
-        return set_value(text, path, value, comment_on)
+        return set_value(text, path[:-1], {path[-1]: value, "date": str(date)}, comment_on)
+    if path == CURRENCY and value_at(data, path) not in (None, value):
+        text = without(text, RATE[:-1])
     text = set_value(text, _path_of(question, data), value, comment_on)
     if path == STORAGE and not value_at(data, STORAGE_NETWORK):
         text = set_value(text, STORAGE_NETWORK, DEFAULT)
@@ -357,7 +377,7 @@ def _with_phase(text: str, path: Path, answer: Any) -> str:
     if answer in (None, ""):
         text = without(text, path)
         later = value_at(read(text, "").data, (PHASES,)) or []
-        return without(text, (PHASES,)) if [[*phase] for phase in later] == [["name"], ["name"]] else text
+        return without(text, (PHASES,)) if [{*phase} - {*AHEAD} for phase in later] == [{"name"}] * 2 else text
     text = text if len(phases) > 1 else set_value(text, (PHASES,), [*NEW_PHASES])
     return set_value(text, path, _as_typed(answer))
 

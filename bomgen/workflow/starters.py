@@ -99,7 +99,7 @@ class Inquiry(NamedTuple):
 
     cluster: Mapping[str, str | int]
     fabric: Mapping[str, str | Decimal]
-    quote: Mapping[str, str | Sequence[str]]
+    quote: Mapping[str, Any]
     extends: str | None = None
 
 

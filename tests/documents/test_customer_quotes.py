@@ -27,8 +27,8 @@ from whole_plans import Whole, whole_plans
 from bomgen.core.document import Cell, Document
 from bomgen.core.language import language
 from bomgen.core.units import NO_TOTALS, from_minor_units, write_in_capitals
-from bomgen.documents.customer_quote.contents import including_tax
-from bomgen.documents.customer_quote.record import QuotedLine
+from bomgen.documents.customer_quote import QuotedLine
+from bomgen.documents.quote_contents import including_tax
 from bomgen.output.registry import DocumentInputs
 from bomgen.output.writer import render
 from bomgen.pricing.quote import taxes_on

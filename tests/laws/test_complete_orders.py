@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bomgen.catalog.files import Catalog
 from bomgen.core.language import language
-from bomgen.documents.customer_quote.record import customer_quote
+from bomgen.documents.customer_quote import customer_quote
 from bomgen.documents.tables import Writer
 from bomgen.plan.types import OUT_OF_BAND
 from bomgen.results.result import Report

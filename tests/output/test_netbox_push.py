@@ -10,6 +10,7 @@ from functools import cached_property
 from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 from uuid import uuid4
 
@@ -21,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from netbox_server import ANSWERS, TOKEN, RecordedNetBox, serve
 
 from bomgen.cli.command import main
-from bomgen.output.netbox_push import CABLES, Server, read_kinds
+from bomgen.output.netbox_push import AT_ONCE, CABLES, Server, read_kinds
 
 KINDS = read_kinds()
 
@@ -229,6 +230,23 @@ def test_prune_leaves_nothing_of_the_plan(netbox: Pushed) -> None:
     assert netbox.server.list_objects("dcim/sites", {"slug": netbox.name}) == []
     assert netbox.server.list_objects("extras/tags", {"slug": f"bomgen-{netbox.name}"}) == []
     assert netbox.push("--prune").stdout.splitlines()[-1] == "Nothing to change."
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH", "DELETE"])
+def test_cables_go_over_several_connections(method: str) -> None:
+    """Cables are written and deleted by requests that wait for each other, and returned in their order."""
+    both = Barrier(2, timeout=10)
+
+    def wait(handler: BaseHTTPRequestHandler) -> bool:
+        size = int(handler.headers["Content-Length"])
+        both.wait()
+        said = b"" if method == "DELETE" else handler.rfile.read(size)
+        return answering(204 if method == "DELETE" else 200, "application/json", said)(handler)
+
+    cables = [{"id": number} for number in range(4 * AT_ONCE)]
+    with serve(RecordedNetBox(), wait) as url:
+        written = Server(url, TOKEN).write(method, KINDS[CABLES].path, cables)
+    assert written == ([] if method == "DELETE" else cables)
 
 
 def test_answers_have_the_recorded_form(netbox: Pushed) -> None:

@@ -207,6 +207,10 @@ def test_each_phase_has_its_quote_and_its_list_of_work(workspace: Workspace) -> 
     written = engine.download(workspace, asked(text=text, format="second/quote.md"))
     assert written["name"] == "small-second-quote.md"
     assert "from 4 to 6 servers" in base64.b64decode(written["base64"]).decode()
+    second, whole = (engine.build(workspace, asked(text=text, tabs=["quote"], phase=name)) for name in ("second", ""))
+    assert second["phases"] == whole["phases"] == ["first", "second"]
+    assert second["headline"][0] != whole["headline"][0]
+    assert ["from 4 to 6 servers" in text_of(built["tabs"]["quote"]) for built in (second, whole)] == [True, False]
 
 
 def test_formats_without_their_package_are_not_offered(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,5 +323,21 @@ def test_drawings_name_devices_whose_links_stay_in_their_pods() -> None:
     assert {link["rail"] for link in below} == {0}
     server = engine.device(workspace, {**request, "device": "server-021"})
     assert {"device": found["name"], "port": "nic1"}.items() <= server["links"][0].items()
-    with pytest.raises(Refused, match="no device"):
-        engine.device(workspace, {**request, "device": "compute leaf 999"})
+    for absent in ("compute leaf 999", "power 9 1", "power 1"):
+        with pytest.raises(Refused, match="no device"):
+            engine.device(workspace, {**request, "device": absent})
+
+
+def test_boxes_of_the_power_supply_and_nodes_of_a_torus_are_devices(workspace: Workspace) -> None:
+    """A box leads to those above and below it; a node is the server of its place in the grid."""
+    grid = "{topology: torus, link: 400G, torus: {dimensions: [2, 2]}}"
+    text = PLAN.replace("{switch: qm9700}", grid)
+    request = asked(text=f"{text}site: {{rack: {{power: 44 kW}}, layout: auto}}\n")
+    tabs = engine.build(workspace, {**request, "tabs": ["network", "racks"]})["tabs"]
+    nodes = re.findall(r'data-device="compute server (\d)"', tabs["network"])
+    assert nodes == ["1", "2", "3", "4"]
+    assert engine.device(workspace, {**request, "device": "compute server 3"})["name"] == "server-03"
+    boxes = re.findall(r'data-device="(power [^"]+)"', tabs["racks"])
+    found = [engine.device(workspace, {**request, "device": box}) for box in boxes]
+    assert [[link["at"] for link in box["links"]] for box in found[:2]] == [[boxes[1]], [boxes[0], boxes[2]]]
+    assert found[1]["facts"]["supplied"] == f"{found[0]['name']}: {found[0]['facts']['power']}"

@@ -66,7 +66,12 @@ def test_a_second_phase_begins_and_goes(workspace: Workspace) -> None:
     found = form(workspace, {"text": begun, "answers": later})
     assert "phases: [{name: phase-1}, {name: phase-2, cluster: {servers: 6}, date: 2028-01-15}]" in found["text"]
     assert (values(found)["later-servers"], values(found)["later-date"]) == (6, "2028-01-15")
-    assert form(workspace, {"text": found["text"], "answers": dict.fromkeys(later, "")})["text"] == begun
+    early = form(workspace, {"text": found["text"], "answers": {"phases.0.ahead": "fabrics.compute"}})
+    assert "{name: phase-1, ahead: fabrics.compute}" in early["text"]
+    [ahead] = [asked for asked in early["questions"] if asked["id"] == "ahead"]
+    assert ahead["value"] in [choice["value"] for choice in ahead["choices"]]
+    assert form(workspace, {"text": early["text"], "answers": dict.fromkeys(later, "")})["text"] == begun
+    assert "ahead" not in values(form(workspace, {"text": begun}))
 
 
 def test_servers_that_exist_are_a_group(workspace: Workspace) -> None:
@@ -341,9 +346,17 @@ def test_servers_are_those_of_the_gpu(workspace: Workspace) -> None:
 
 
 def test_a_plan_that_begins_on_a_chinese_page_has_a_chinese_quote(workspace: Workspace) -> None:
-    """And another language by an answer."""
-    begun = form(workspace, {"text": "", "language": "zh", "answers": {"purpose": "none"}})
-    assert values(begun)["language"] == "zh"
+    """In yuan, at a dated rate that the quote prints; an answer changes rate, currency or language."""
+    answers = {"purpose": "none", "cluster.gpu": "h20", "quote.price_book": "indicative"}
+    begun = form(workspace, {"text": "", "language": "zh", "answers": answers})
+    assert (values(begun)["language"], values(begun)["currency"], values(begun)["rate"]) == ("zh", "CNY", "6.9858")
+    shown = engine.build(workspace, {"path": "begun.yaml", "text": begun["text"], "tabs": ["quote"], "language": "zh"})
+    assert shown["headline"][0][1].endswith("万元")
+    assert "6.9858" in shown["tabs"]["quote"]
+    assert "2026年1月27日" in shown["tabs"]["quote"]
+    own_rate = form(workspace, {"text": begun["text"], "answers": {"quote.exchange.USD.rate": "7.05"}})
+    assert f"{{USD: {{rate: 7.05, date: {values(begun)['date']}}}}}" in own_rate["text"]
+    assert "exchange" not in form(workspace, {"text": begun["text"], "answers": {"quote.currency": "EUR"}})["text"]
     later = form(workspace, {"text": begun["text"], "language": "zh", "answers": {"quote.language": "en"}})
     assert values(later)["language"] == "en"
     assert values(form(workspace, {"text": TEXT, "language": "zh"}))["language"] is None

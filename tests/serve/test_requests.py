@@ -29,7 +29,7 @@ VALID: dict[str, dict[str, Any]] = {
     "stop": {},
     "leave": {},
     "check": OPENED,
-    "build": {**OPENED, "base": PLAN, "language": "en", "tabs": ["bill"]},
+    "build": {**OPENED, "base": PLAN, "language": "en", "tabs": ["bill"], "phase": "first"},
     "complete": {**OPENED, "line": 3, "column": 12},
     "device": {**OPENED, "device": "server-01", "language": "zh"},
     "formats": OPENED,

@@ -70,6 +70,12 @@ def test_the_starter_says_its_own_name() -> None:
     assert starters.STARTER_NAME not in STARTER
 
 
+def test_the_starter_has_the_usual_gpu() -> None:
+    """That of a new plan on the page, in its usual server."""
+    cluster = read(STARTER, "plan").data["cluster"]
+    assert (cluster["gpu"], cluster["server"]) == (starters.USUAL_GPU, starters.server_of(starters.USUAL_GPU)[0])
+
+
 def test_the_starter_has_what_can_be_switched_on() -> None:
     """The blocks of every kind are there: options of a workload, networks, storage, site, running, quote."""
     keys = {STARTER.splitlines()[first].strip().removeprefix("#").partition(":")[0] for first, _ in BLOCKS}

@@ -175,7 +175,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
             "quote-network",
             name=writer.name_network(built.plan),
             topology=writer.language.value(built.fabric.topology, "word"),
-            ports=writer.language.number(_count_ports(built.fabric)),
+            ports=writer.language.value(_count_ports(built.fabric), "ports"),
             gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),
         )
         for built in writer.report.design.fabrics
@@ -363,7 +363,7 @@ def _fabric(writer: Writer, built: BuiltFabric) -> str:
         planes=number(planes),
         name=writer.fabric_title(built.plan.name),
         topology=writer.language.value(built.fabric.topology, "word"),
-        endpoints=number(built.fabric.endpoints.value),
+        endpoints=writer.language.value(built.fabric.endpoints.value, "endpoints"),
         gbps=number(built.fabric.links[0].rate_gbps.value),
         switches=writer.describe_switches(built),
     )

@@ -586,7 +586,9 @@ def draw_grid(canvas: Canvas, wording: Wording, axes: Sequence[str]) -> None:
     tall = y.last * _PITCH_Y + depth + _BOW + _NUMBER_ROOM + _NAME_ROOM
     [middle] = canvas.rows([DrawingRow(_label(wording, torus), height=tall)])
     wide = x.last * _PITCH_X + z.last * _BEHIND_X
-    grid = _NodeGrid(canvas, (LEFT + RIGHT - wide) / 2, middle - tall / 2 + depth + _BOW, (x, y, z))
+    grid = _NodeGrid(
+        canvas, (LEFT + RIGHT - wide) / 2, middle - tall / 2 + depth + _BOW, (x, y, z), f"{wording.name} {SERVER}"
+    )
     grid.draw()
     grid.name(wording)
 
@@ -604,8 +606,8 @@ def _label(wording: Wording, torus: Torus) -> list[str]:
 class _NodeGrid:
     """Positions of the nodes of a grid, relative to its first one."""
 
-    def __init__(self, canvas: Canvas, left: float, top: float, axes: tuple[_Axis, _Axis, _Axis]) -> None:
-        self.canvas, self.left, self.top = canvas, left, top
+    def __init__(self, canvas: Canvas, left: float, top: float, axes: tuple[_Axis, _Axis, _Axis], kind: str) -> None:
+        self.canvas, self.left, self.top, self.kind = canvas, left, top, kind
         self.x, self.y, self.z = axes
 
     def place(self, column: int, row: int, layer: int) -> tuple[float, float]:
@@ -626,7 +628,9 @@ class _NodeGrid:
                     self.canvas.line_between(self.place(*node), self.place(*neighbour), _NODE, dashed=dashed)
         self._curves()
         for node in nodes:
-            self.canvas.circle(*self.place(*node), _NODE)
+            x, y, z = (axis.numbers[at] for axis, at in zip((self.x, self.y, self.z), node, strict=True))
+            number = x + self.x.size * (y - 1 + self.y.size * (z - 1))
+            self.canvas.circle(*self.place(*node), _NODE, device=f"{self.kind} {number}")
 
     def _curves(self) -> None:
         """Draw the links from the last node of a line to its first, on the visible faces."""

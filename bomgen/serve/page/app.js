@@ -82,11 +82,11 @@ async function build() {
   clearTimeout(timer);
   tell(word("working"));
   byId("summary").classList.add("old");
-  const tab = shownTab, text = editor.text;
+  const tab = shownTab, text = editor.text, phase = byId("phase").value;
   if (!text.trim()) return showEmpty();
   try {
-    const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved && asFile(plan.saved), tabs: [tab] });
-    if (text !== editor.text || tab !== shownTab) return;
+    const answer = await call("build", { ...page.request, turn: newTurn(), base: plan.saved && asFile(plan.saved), tabs: [tab], phase });
+    if (text !== editor.text || tab !== shownTab || phase !== byId("phase").value) return;
     showProblems(answer.problems);
     if (!(tab in answer.tabs)) {
       if (tab !== shown.tab) showResult({ tab, html: "" });
@@ -97,6 +97,7 @@ async function build() {
     byId("more").hidden = !answer.figures.length;
     byId("summary").classList.remove("old");
     showDelta(answer.delta);
+    showPhases(answer.phases);
     showResult({ tab, html: answer.tabs[tab] });
     tell(word("built"));
   } catch (error) {
@@ -108,13 +109,21 @@ async function build() {
 function showEmpty() {
   showProblems([]);
   for (const list of ["headline", "figures"]) byId(list).replaceChildren();
-  for (const list of ["more", "delta"]) byId(list).hidden = true;
+  for (const list of ["more", "delta", "phase"]) byId(list).hidden = true;
   showResult({ tab: "", html: "" });
   tell(word("begin"));
 }
 
 const showFigures = (list, figures) => list.replaceChildren(...figures.map(([label, value, range]) =>
   make("div", {}, make("dt", {}, label), make("dd", {}, value, range ? make("small", {}, range) : null))));
+
+/** Let a phase of the plan be chosen, as long as it has some; without a choice the result is that of the whole. */
+function showPhases(phases) {
+  const picker = byId("phase"), { value } = picker;
+  picker.replaceChildren(new Option(word("all-phases"), ""), ...phases.map((name) => new Option(name)));
+  picker.value = phases.includes(value) ? value : "";
+  picker.hidden = !phases.length;
+}
 
 function showResult(result) {
   byId("unpriced").hidden = result.tab !== "prices" || !result.html;
@@ -186,6 +195,7 @@ async function load(request) {
 function take({ path, text, version }, show = (text) => editor.open(text)) {
   show(text);
   plan = { path, version, saved: version ? editor.text : null, opened: editor.text, end: text.includes("\r\n") ? "\r\n" : "\n" };
+  byId("phase").replaceChildren();
   showResult({ tab: "", html: "" });
   showWork();
   edited();
@@ -383,6 +393,7 @@ byId("theme").onclick = () => {
   const now = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   setTheme(now === "dark" ? "light" : "dark");
 };
+byId("phase").onchange = build;
 byId("open").onclick = openFiles;
 byId("save").onclick = answered(save);
 byId("copy").onclick = () => saveFile(plan.path.split("/").pop(), new Blob([page.request.text]));

@@ -79,7 +79,7 @@ function showDevice(shape, { name, facts, links }) {
   const colour = ({ rail }) => { const dot = make("span", { className: "rail" }); dot.style.background = rail === null ? "var(--edge)" : RAILS[rail % RAILS.length]; return dot; };
   const two = (first, second) => make("div", {}, first, make("small", {}, second));
   tell(make("h3", {}, name), make("dl", {}, ...Object.entries(facts).filter(([, fact]) => fact).flatMap(([fact, value]) => [make("dt", {}, words().facts[fact]), make("dd", {}, value)])),
-    links.length ? table([word("port"), word("other-end"), word("cable")], links.map((link) => [make("span", {}, colour(link), link.port), two(link.device, link.device_port), two(link.label, [link.length, link.cable].filter(Boolean).join(word("comma")))])) : "");
+    links.some(({ port }) => port) ? table([word("port"), word("other-end"), word("cable")], links.map((link) => [make("span", {}, colour(link), link.port), two(link.device, link.device_port), two(link.label, [link.length, link.cable].filter(Boolean).join(word("comma")))])) : "");
 }
 
 /** Draw the links of a device over those of its drawing, to the other ends or to what stands for those left out. */
@@ -91,9 +91,9 @@ function drawLinks(shape, links) {
   const add = (tag, properties) => { const made = group.appendChild(document.createElementNS(NS, tag)); for (const [name, value] of Object.entries(properties)) made.setAttribute(name, value); return made; };
   add("rect", { x: box.x - 2, y: box.y - 2, width: box.width + 4, height: box.height + 4, rx: 5, "stroke-width": 2 }).style.stroke = "light-dark(#2850e0, #93aaff)";
   const drawn = links.map((link) => ({ ...link, to: nearest(shapes.get(link.at) ?? shapes.get(link.at.replace(/ \d+$/, ""))) })).filter((link) => link.to && link.to !== shape);
-  for (const [at, { to, rail }] of drawn.entries()) {
+  for (const [at, { to, rail, port }] of drawn.entries()) {
     const end = to.getBBox(), up = end.y + end.height < box.y, level = !up && end.y < box.y + box.height;
-    const aside = ((at + 0.5) / drawn.length - 0.5) * 0.8, x = box.x + box.width * (0.5 + aside), other = end.x + end.width * (0.5 + aside);
+    const aside = port ? ((at + 0.5) / drawn.length - 0.5) * 0.8 : 0, x = box.x + box.width * (0.5 + aside), other = end.x + end.width * (0.5 + aside);
     const [from, into] = level ? [box.y, end.y] : up ? [box.y, end.y + end.height] : [box.y + box.height, end.y], bend = level ? from - 40 : (from + into) / 2;
     add("path", { d: `M${x} ${from}C${x} ${bend}, ${other} ${bend}, ${other} ${into}`, "stroke-width": drawn.length > 24 ? 1 : 2 }).style.stroke = rail === null ? "light-dark(#2850e0, #93aaff)" : RAILS[rail % RAILS.length];
   }

@@ -36,7 +36,8 @@ export default {
   "save-copy-as": "Save a copy under this name", "compare-designs": "Designs",
   "new-plan": "New plan", goal: "What should the cluster do?", assumed: "Everything else is filled in with cited defaults, which the quote names.", "show-offers": "Show designs", "use-design": "Use this design", recommended: "Recommended", "no-price": "No price yet", "other-gpus": "Other GPUs that meet it: {0}",
   title: "Title", number: "Number", customer: "Customer", date: "Date",
-  device: "Device", facts: { model: "Model", place: "Place", power: "Power" }, "device-hint": "Point at a server or a switch to see where its links go.", larger: "Enlarge the drawings", smaller: "Reduce the drawings", port: "Port", "other-end": "Other end", cable: "Cable",
+  phase: "Phase", "all-phases": "All phases",
+  device: "Device", facts: { model: "Model", place: "Place", power: "Power", supplied: "Supplied by", supplies: "Supplies" }, "device-hint": "Point at a server, a switch or a box of the power supply to see where its links go.", larger: "Enlarge the drawings", smaller: "Reduce the drawings", port: "Port", "other-end": "Other end", cable: "Cable",
   goals: {
     serve: "Serve a model", train: "Train a model", tune: "Fine-tune", count: "A number of GPUs", budget: "A budget", extend: "Extend a cluster", bill: "Check a bill",
   },
@@ -50,7 +51,7 @@ export default {
     mfu: "Model FLOPs utilisation (MFU)", precision: "Precision", prompt: "Tokens in a prompt", output: "Tokens in an answer", method: "Method",
     steps: "Steps", prompts: "Prompts in a step", responses: "Responses to a prompt", response: "Tokens in a response", flops: "Computing power, such as 1000 PFLOPS", sparsity: "Dense or sparse figures",
     existing: "Existing equipment, such as 8 dgx-h100, 2 qm9700", "added-servers": "Servers to add",
-    "later-servers": "Servers after a second phase", "later-date": "Date of the second phase",
+    "later-servers": "Servers after a second phase", "later-date": "Date of the second phase", ahead: "Bought ahead in the first phase",
     "spare-servers": "Spare servers", "spare-replicas": "Spare replicas, for failures",
     ttft: "Time to first token, such as 1 s", tpot: "Time per output token, such as 40 ms",
     gpu: "GPU", server: "Server model", gpus: "Number of GPUs", servers: "Number of GPU servers",

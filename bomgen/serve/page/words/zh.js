@@ -36,7 +36,8 @@ export default {
   "save-copy-as": "以此文件名另存", "compare-designs": "参考设计",
   "new-plan": "新建方案", goal: "集群要做什么？", assumed: "其余参数采用有出处的默认值，并在报价单中注明。", "show-offers": "查看方案", "use-design": "采用此设计", recommended: "推荐", "no-price": "尚无价格", "other-gpus": "其他满足需求的 GPU：{0}",
   title: "标题", number: "编号", customer: "客户", date: "日期",
-  device: "设备", facts: { model: "型号", place: "位置", power: "功率" }, "device-hint": "将指针移到服务器或交换机上，查看其链路去向。", larger: "放大图", smaller: "缩小图", port: "端口", "other-end": "对端", cable: "线缆",
+  phase: "阶段", "all-phases": "全部阶段",
+  device: "设备", facts: { model: "型号", place: "位置", power: "功率", supplied: "上级供电", supplies: "下级用电" }, "device-hint": "将指针移到服务器、交换机或供电框上，查看其链路去向。", larger: "放大图", smaller: "缩小图", port: "端口", "other-end": "对端", cable: "线缆",
   goals: {
     serve: "推理服务", train: "训练模型", tune: "微调", count: "一定数量的 GPU", budget: "一笔预算", extend: "扩展现有集群", bill: "检查清单",
   },
@@ -50,7 +51,7 @@ export default {
     mfu: "模型算力利用率（MFU）", precision: "精度", prompt: "每个提示的 token 数", output: "每个回答的 token 数", method: "方法",
     steps: "步数", prompts: "每步提示数", responses: "每个提示的回答数", response: "每个回答的 token 数", flops: "算力，例如 1000 PFLOPS", sparsity: "稠密或稀疏算力",
     existing: "现有设备，如 8 dgx-h100, 2 qm9700", "added-servers": "新增服务器数量",
-    "later-servers": "二期后的服务器总数", "later-date": "二期日期",
+    "later-servers": "二期后的服务器总数", "later-date": "二期日期", ahead: "一期提前采购",
     "spare-servers": "备用服务器", "spare-replicas": "备用副本（用于故障）",
     ttft: "首 token 时延（TTFT），如 1 s", tpot: "每 token 时延（TPOT），如 40 ms",
     gpu: "GPU", server: "服务器型号", gpus: "GPU 数量", servers: "GPU 服务器数量",

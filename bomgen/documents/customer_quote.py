@@ -34,17 +34,17 @@ from bomgen.core.document import (
 )
 from bomgen.core.language import Language, spaced
 from bomgen.core.units import Totals
-from bomgen.documents.chapters.contents import PROTECTED, describe_cluster, summarize_cluster
+from bomgen.documents.chapters.contents import PROTECTED, count_categories, describe_cluster, summarize_cluster
 from bomgen.documents.chapters.money import WHOLE, changed_parts, compared_alternatives, parties, phases, valid_until
 from bomgen.documents.offers import requirements
 from bomgen.documents.tables import TOTAL, Writer, columns_of, make_table, total_label
 from bomgen.optics.compatibility import COPPER_PAIRS, FIBRE
-from bomgen.plan.commercial_terms import ORDER
+from bomgen.plan.commercial_terms import ORDER, Exchange
 from bomgen.plan.types import COMPUTE
 from bomgen.pricing.bill import OpenItem
 from bomgen.pricing.bill_line import CATEGORIES, HOST, Line
 from bomgen.pricing.quote import Indications, QuoteLine
-from bomgen.results.result import Report
+from bomgen.results.result import Growth, Report
 from bomgen.site.rack_loads import FLOOR_LOAD, RACK_WEIGHT, TOTAL_WEIGHT
 
 DAYS_A_WEEK = 7
@@ -142,6 +142,8 @@ class CustomerQuote(NamedTuple):
     lead_time: tuple[int, str] | None
     """Longest known lead time [days], and its part."""
     payment: str | None
+    exchange: Mapping[str, Exchange]
+    """The rates of indications in other currencies."""
     delivery: Mapping[str, str]
     """Conditions of delivery by their keys."""
     bank: tuple[str, ...]
@@ -196,6 +198,7 @@ def customer_quote(writer: Writer) -> CustomerQuote:
         valid_days=days,
         lead_time=longest_lead_time(writer, report),
         payment=plan.payment,
+        exchange=plan.exchange if report.quote.indications else {},
         delivery=plan.delivery,
         bank=plan.bank,
         paper=plan.paper,
@@ -425,7 +428,7 @@ def _describe(writer: Writer, line: Line) -> str:
         says = kind not in writer.language.words or writer.word(kind, name="").strip().casefold() in name.casefold()
         return name[:1].upper() + name[1:] if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
-    units += [YEAR] if charge.years else []
+    units += [YEAR] if charge.years else ["month"] if charge.months else []
     if not units:
         return name
     per = writer.word("list-comma").join(writer.word(f"quote-per-{unit}") for unit in units)
@@ -539,3 +542,70 @@ def duration(days: int, language: Language) -> str:
     """Return a duration in the style of vendors: in weeks if it is several whole weeks, else in days."""
     weeks, left = divmod(days, DAYS_A_WEEK)
     return language.value(days, "days") if left or weeks == 1 else language.word("quote-weeks", count=weeks)
+
+
+# growth -------------------------------------------------------------------------------------------------------------
+
+
+def expansion_quote(writer: Writer, growth: Growth) -> CustomerQuote:
+    """Return the customer's record of what the writer's report orders beside the installed clusters."""
+    quote = customer_quote(writer)
+    grown = dict(_grown(writer, growth))
+    pieces = ((line.category, line.pieces) for line in quote.lines if line.counted and line.charge is None)
+    offered = writer.word("list-comma").join(count_categories(writer, pieces))
+    return quote._replace(
+        title=writer.word("expansion-title", title=quote.title),
+        open_items=tuple(open_items(writer, counted=False)),
+        existing=(),
+        clusters=tuple(
+            cluster._replace(sentences=grown.get(cluster.name, cluster.sentences))
+            for cluster in quote.clusters
+            if cluster.name in grown or cluster.name not in growth.today or not grown
+        ),
+        alternatives=(),
+        id=None,
+        expansion=QuotedExpansion(writer.word("expansion-headline", offered=offered), _changes(writer, growth)),
+    )
+
+
+def _grown(writer: Writer, growth: Growth) -> Iterator[tuple[str, tuple[str, ...]]]:
+    word = writer.word
+    for cluster in writer.report.each_cluster:
+        name, numbers = cluster.plan.cluster_name, []
+        for key in ("servers", "gpus") if name in growth.today else ():
+            before, after = (getattr(design.sizing, key) for design in (growth.today[name].design, cluster.design))
+            if before and after and after.value > before.value:
+                counts = {"old": writer.language.number(before.value), "new": writer.language.number(after.value)}
+                numbers.append(word(f"expansion-{key}", **counts))
+        if numbers:
+            sentence = word("expansion-grows", numbers=word("list-comma").join(numbers))
+            yield name, (f"{name}{word('name-in')}{sentence}" if name else sentence,)
+
+
+def _changes(writer: Writer, growth: Growth) -> Section:
+    word, text, tables, moves = writer.word, list[str](), list[Table](), growth.moves
+    cables = [cable for cable in moves.cables if cable.old] if moves else []
+    rows = []
+    for cable in cables:
+        cluster, _, fabric = cable.fabric.rpartition(".")
+        name = writer.joined(*filter(None, (cluster, writer.fabric_name(fabric))))
+        stay, free, added = cable.stay - cable.replaced, cable.free + cable.replaced, cable.added + cable.replaced
+        rows.append(row_of(name, name_links(writer, cable.kind), cable.old, stay, cable.moved, free, added))
+    if rows:
+        tables.append(make_table("moves", writer.language, rows, word("expansion-moves-lead")))
+    if moves is None:
+        text.append(word("expansion-moves-unknown"))
+    elif not growth.moved_cables:
+        text.append(word("expansion-no-moves"))
+    moved = sum(moves.elsewhere.values()) if moves and writer.report.design.routed else 0
+    if moved:
+        text.append(word("expansion-machines", machines=writer.language.integer(moved)))
+    if left_over := writer.report.bill.left_over:
+        surplus = (
+            row_of(line.sku or word("no-part-number"), writer.language.message(line.description), line.pieces)
+            for line in left_over
+        )
+        tables.append(make_table("left-over", writer.language, surplus, word("expansion-left-over-lead")))
+    else:
+        text.append(word("expansion-nothing-left"))
+    return Section("changes", word("expansion-changes"), text=tuple(text), tables=tuple(tables))

@@ -13,7 +13,7 @@ from bomgen.core.document import Cell, Cover, Document, Drawing, Row, Section, T
 from bomgen.core.language import Language
 from bomgen.core.units import Totals, minor_unit, rounded
 from bomgen.documents.chapters.money import tax_terms
-from bomgen.documents.customer_quote.record import CustomerQuote, QuotedCluster, QuotedLine, duration
+from bomgen.documents.customer_quote import CustomerQuote, QuotedCluster, QuotedLine, duration
 from bomgen.documents.tables import (
     TOTAL,
     amount_of,
@@ -537,6 +537,10 @@ def _terms(quote: CustomerQuote, language: Language, printed: bool) -> Section:
         text.append(word(tax_terms(totals.taxed, len(totals.taxes))))
     if quote.indicative:
         text.append(word("quote-indicative-text"))
+    for currency, given in quote.exchange.items():
+        rate = word("rate", currency=currency, rate=f"{given.rate:f}", own=totals.currency)
+        basis = word("list-comma").join(filter(None, (language.date(given.date), given.source)))
+        text.append(word("terms-rate", rate=rate, basis=basis))
     if quote.status:
         text.append(word(f"quote-{quote.status}-text"))
     if quote.payment:

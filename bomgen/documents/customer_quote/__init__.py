@@ -1,1 +1,0 @@
-"""The customer quote: a record with the offer only, and the document written from it."""
