@@ -6,7 +6,7 @@ that takes two or three rounds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -435,7 +435,7 @@ def _build_fabric(
         if most is not None and nodes.value + of_groups > most:
             continue
         with suppress(Infeasible, PlanErrors):
-            other = _build_with_cages(form, context._replace(hosts=(*form.hosts, *hosts)))
+            other = _build_form(form, context._replace(hosts=(*form.hosts, *hosts)), _build_with_cages)
             raise_errors(other.interconnect)
             if has_problem(other.interconnect, NO_PART) and not has_problem(found.interconnect, NO_PART):
                 continue
@@ -453,6 +453,15 @@ def _build_direct(
     connected = _connect(direct, fabric, (), FabricContext(plan, nodes, parts, attached))
     nics, per_gpu = nics_of_servers(nodes, attached.nics_per_server), _gpu_links(fabric, plan, attached, direct)
     return BuiltFabric(fabric, attached, direct, connected, nics, (), (), per_gpu)
+
+
+def _build_form(
+    form: FabricPlan, context: FabricContext, build: Callable[[FabricPlan, FabricContext], BuiltFabric]
+) -> BuiltFabric:
+    """Return a fabric in one of its forms, of which one may have no switches; `build` is for those with switches."""
+    if form.switchless:
+        return _build_direct(form, context.plan, context.servers, context.parts, context.attached)
+    return build(form, context)
 
 
 def _build_with_cages(fabric: FabricPlan, context: FabricContext) -> BuiltFabric:
@@ -640,7 +649,7 @@ def rebuild_fabric(designed: Design, built: BuiltFabric, wanted: FabricPlan) -> 
     context = _context_of(designed, built)
     if context is None:
         return None
-    rebuilt = build_at_rates(wanted, context)
+    rebuilt = _build_form(wanted, context, build_at_rates)
     raise_errors(rebuilt.interconnect)
     return rebuilt
 

@@ -42,6 +42,7 @@ def _days(plan: Plan) -> Figure | None:
 
 DEMANDS = (
     Demand(lambda plan: plan.inference and plan.inference.requests_per_minute, ("workload", "requests_per_minute")),
+    Demand(lambda plan: plan.inference and plan.inference.concurrency, ("workload", "concurrency_held")),
     Demand(lambda plan: (targets := _targets(plan)) and targets.ttft, ("workload", "latency", "ttft_seconds"), True),
     Demand(
         lambda plan: (targets := _targets(plan)) and targets.tpot,

@@ -7,12 +7,14 @@ give the amount.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from bomgen.catalog.files import ANY_LENGTH, LENGTH_CODE, named_length
 from bomgen.catalog.parts import Cable, Module, Switch
 from bomgen.core import schema
 from bomgen.core.diagnostics import MAX_PROBLEMS, PlanErrors, Problem
@@ -34,6 +36,8 @@ OWN_PRICES = "own-prices.yaml"
 AMOUNTS = ("price", "min", "max")
 MISSING = "no-price"
 """The rule of a problem with an entry that has none of these."""
+METRES = re.compile(r"-([0-9]+(?:\.[0-9]+)?)m$")
+"""The length of a cable in a name whose id has none."""
 
 
 class Price(NamedTuple):
@@ -257,6 +261,30 @@ def find_price(
     return None
 
 
+def find_longer(books: Sequence[PriceBook], names: Sequence[str]) -> tuple[Price, PriceBook] | None:
+    """Return the price of the next longer cable of a family, as an estimate: a shorter cable costs no more.
+
+    It is that of the last book that has one; `names` as in `find_price`. None for other parts than cables.
+    """
+    family, length = _family_and_length(names[0]) if names else ("", None)
+    if length is None:
+        return None
+    for book in reversed(books):
+        lengths = [(*_family_and_length(price.part), price) for price in book.prices]
+        longer = [(metres, price) for of, metres, price in lengths if of == family and metres and metres > length]
+        if longer:
+            price = min(longer, key=lambda found: (found[0], found[1].from_quantity))[1]
+            return price._replace(estimate=True), book
+    return None
+
+
+def _family_and_length(name: str) -> tuple[str, Fraction | None]:
+    if match := METRES.search(name):
+        return name[: match.start()], Fraction(match.group(1))
+    family = LENGTH_CODE.sub(ANY_LENGTH, name)
+    return family, named_length(family, name)
+
+
 class Unit(NamedTuple):
     """A unit price in the currency of the quote before discount; None if unknown."""
 
@@ -321,6 +349,8 @@ def unit_for(names: Sequence[str], category: str, pieces: int, plan: QuotePlan, 
     `names` as in `find_price`. Raises KeyError if the plan has no exchange rate for the currency of the price.
     """
     match = find_price(books, names, pieces, category)
+    if match is None:
+        match = find_longer(books, names)
     if match is None:
         return UNKNOWN
     price, book = match

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bomgen.catalog.identity import key_of
 from bomgen.core.document import Path, row_at
-from bomgen.core.provenance import Figure, formula, quotient, sum_of
+from bomgen.core.provenance import Figure, formula, product, quotient, sum_of
 from bomgen.core.units import MINUTES_A_DAY
 from bomgen.design.assembly import BuiltFabric, Design
 from bomgen.fabric.types import Fabric
@@ -229,6 +229,10 @@ def tokens_a_day(served: float, output_tokens: float) -> float:
     return float(served * output_tokens * MINUTES_A_DAY)
 
 
+requests_held = product("requests_held", "requests", "held", "replicas")
+"""Requests in flight that all replicas hold in memory."""
+
+
 def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figure | None]:
     need, found, latency = serving.need, serving.need.replica, serving.latency
     evidence = need.speed.evidence if need.speed else (None, None)
@@ -254,6 +258,7 @@ def _serving_numbers(inference: Inference, serving: Serving) -> dict[Path, Figur
         (*base, "margin"): need.margin,
         (*base, "replicas"): serving.replicas,
         (*base, "concurrency"): inference.concurrency,
+        (*base, "concurrency_held"): requests_held(found.held, serving.replicas) if found.held else None,
         (*base, "peak_flops_per_gpu"): need.speed.machine.peak if need.speed else None,
         (*base, "cache_loading_seconds"): need.speed.loading if need.speed else None,
         **dict(zip(((*base, "measured_rows"), (*base, "measured_models")), evidence, strict=True)),

@@ -326,12 +326,29 @@ def _nic_slots(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
 
 @rule
 def _servers_not_connected(designed: Design) -> Iterator[Problem]:
-    """Yield a warning about several servers without a compute fabric."""
+    """Yield a warning about several servers without a compute fabric: ruled out, or where their GPUs have own ports."""
     plan, servers = designed.plan, designed.sizing.servers
-    if plan.no_compute is None or servers is None or servers.value == 1:
+    server, connected = plan.cluster.server, any(fabric.role == COMPUTE for fabric in plan.fabrics)
+    idle = server is not None and server.compute is not None and server.nic is None and not connected
+    mark = plan.no_compute or (plan.cluster.mark if idle else None)
+    if mark is None or servers is None or servers.value == 1:
         return
     text = message("servers-not-connected", servers=servers.value)
-    yield Problem(plan.no_compute, "warning", text, "not-connected", "fabrics.compute")
+    yield Problem(mark, "warning", text, "not-connected", "fabrics.compute")
+
+
+@rule
+def _spares_in_one_server(designed: Design) -> Iterator[Problem]:
+    """Yield a warning about spare replicas that do not replace those of a server that fails."""
+    inference, served, server = designed.plan.inference, designed.sizing.serving, designed.plan.cluster.server
+    spares = inference.spare_replicas if inference else None
+    if spares is None or not spares.value or served is None or server is None or served.replicas is None:
+        return
+    replicas, needed = int(served.replicas.value), int(served.need.replicas_to_buy.value - spares.value)
+    lost = min(ceil(Fraction(server.gpus.value) / served.need.replica.gpus.value), replicas)
+    if replicas - lost < needed:
+        text = message("spares-in-one-server", lost=lost, replicas=replicas, left=replicas - lost, needed=needed)
+        yield Problem(first_given(spares) or designed.plan.mark, "warning", text, "spare-replicas", "workload.replicas")
 
 
 @rule

@@ -103,7 +103,7 @@ def test_the_quote_of_an_expansion_agrees_with_the_json(name: str, written: Writ
         shown = language(code).money(amount + charges + tax, "USD")
         headline = re.search(r'<p class="amount">(.*?)</p>', seen(page))[1]  # type: ignore[index]
         # Without the price of the servers, the sum stands below the bill alone.
-        few = {"partly priced": "3 of 12", "two clusters": "3 of 8"}.get(name)
+        few = {"partly priced": "3 of 12", "two clusters": "4 of 8"}.get(name)
         assert headline == f"{few} lines priced, without the GPU servers" or not few
         total = re.search(r"<dt>Priced lines only.*?</div>", seen(page))[0] if few else headline  # type: ignore[index]
         assert shown in total

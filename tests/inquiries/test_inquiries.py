@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import bomgen
 from bomgen.core.diagnostics import PlanErrors
 from bomgen.output.writer import render
 from bomgen.results.result import Report
@@ -46,6 +47,24 @@ def test_chassis_hold_the_cards_that_the_workload_needs(name: str, servers: int,
     """A plan without a size buys as many servers and cards in each as its load needs."""
     cluster = work_out(open_plan(str(FOLDER / f"{name}.yaml"), None)).design
     assert (cluster.sizing.servers.value, cluster.plan.cluster.server.gpus.value) == (servers, cards)
+
+
+def test_the_users_that_an_inquiry_names_are_answered() -> None:
+    """The quote says how many can work at a time beside the number asked for."""
+    quote = render(work_out(open_plan(str(FOLDER / "l40s-two-cards.yaml"), None)), ["quote.md"])["quote.md"].decode()
+    [row] = [line for line in quote.splitlines() if "users at a time" in line]
+    asked, offered = (int(cell.split()[0]) for cell in row.split("|")[2:4])
+    assert asked == 15 <= offered
+    assert "| met |" in row
+
+
+@pytest.mark.parametrize(("servers", "cards", "warned"), [(1, 2, True), (2, 1, False), (3, 1, False)])
+def test_a_spare_replica_is_in_a_server_of_its_own(servers: int, cards: int, warned: bool) -> None:
+    """Two replicas, of which one carries the load: a server with both leaves none when it fails."""
+    inference = {"model": "llama-2-13b", "precision": "fp8", "concurrency": 4, "spare_replicas": 1}
+    cluster = {"gpu": "l40s", "server": {"part": "dell-xe7740-l40s", "gpus": cards}, "servers": servers}
+    checked = bomgen.check({"bomgen": 1, "name": "a", "workload": {"inference": inference}, "cluster": cluster})
+    assert any(problem.rule == "spare-replicas" for problem in checked) == warned
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -107,6 +107,20 @@ def test_a_price_break_counts_the_part_on_all_lines(quoted: Any) -> None:
     assert "400" == line(report, "compute.transceiver.server-leaf.server")["unit_price"]
 
 
+def test_a_shorter_cable_costs_at_most_what_the_next_longer_one_does(quoted: Any) -> None:
+    """It is an estimate; other families, shorter cables and the quantity break of the longer one do not count."""
+    others = {"mfp7e10-n005": 70, "mfp7e10-n050": 120, "mfp7e20-n020": 5}
+    prices = [*entries(**others), {"part": "MFP7E10-N020", "price": 90}]
+    for length, price in (("10 m", "90"), ("30 m", "120"), ("50 m", "120")):
+        link = {"medium": "transceiver", "length": length}
+        report = quoted(
+            {}, {"prices": prices}, fabrics={"compute": {**FABRIC, "links": {"server-leaf": link, "leaf-spine": link}}}
+        )
+        cable = next(row.price for row in report.quote.lines if (row.line.part or "").startswith("mfp7e10"))
+        assert cable
+        assert (str(cable.amount), cable.estimate) == (price, length != "50 m")
+
+
 def test_a_part_with_a_range_alone_has_no_price(quoted: Any) -> None:
     """256 NICs between 1500 and 2500: the total leaves them out, its ends do not."""
     book = {"prices": [each for each in entries() if each["part"] != "cx7-400-osfp"]}

@@ -69,20 +69,21 @@ def _choice(gpu: str, key: str, size: int) -> Choice:
     [built] = design.fabrics
     attached, chosen = built.attachment, built.plan.switch_by_default
     assert attached is not None
-    assert chosen is not None
-    assert isinstance(chosen.origin, Assumed)
+    cited = chosen.origin if chosen else built.plan.links[built.fabric.links[0].kind].length_m.origin
+    assert isinstance(cited, Assumed)
     tiers = " + ".join(str(tier.count.value) for tier in built.fabric.tiers)
+    model = f"{tiers} {built.fabric.tiers[0].switch.identity.name}, " if tiers else ""
     return Choice(
         gpu,
         said,
-        f"{tiers} {built.fabric.tiers[0].switch.identity.name}, {built.fabric.topology}",
+        f"{model}{built.fabric.topology}",
         int(built.fabric.links[0].rate_gbps.value),
         int(attached.port_gbps.value * built.plan.planes.value),
         not built.kinds_without_part,
         "",
         "",
-        str(chosen.value),
-        ", ".join((chosen.origin.confidence, *(str(source.title) for source in chosen.origin.references[:1]))),
+        str(chosen.value) if chosen else "none",
+        ", ".join((cited.confidence, *(str(source.title) for source in cited.references[:1]))),
     )
 
 

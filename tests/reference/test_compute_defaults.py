@@ -13,6 +13,7 @@ import bomgen
 from bomgen.catalog import part_records
 from bomgen.catalog.files import Catalog
 from bomgen.cli.command import main
+from bomgen.core.provenance import Assumed
 
 NO_SERVER = {
     *("k80", "mi430x", "mi440x", "p100-sxm2", "rubin-cpx", "v100-sxm2-16", "v100-sxm2-32"),
@@ -35,13 +36,16 @@ def test_the_default_is_built_at_the_full_rate_of_the_ports_or_refused_for_a_rea
 
 
 def _check_choice(choice: Choice) -> None:
-    if choice.gpu in NO_SERVER | OWN_NETWORK:
-        assert choice.rule == ("unknown-server" if choice.gpu in NO_SERVER else "protocol")
+    if choice.gpu in NO_SERVER:
+        assert choice.rule == "unknown-server"
+        return
+    if choice.size == "1 server":
+        assert (choice.refusal, choice.rate) == ("", None), choice
+        return
+    if choice.gpu in OWN_NETWORK:
+        assert choice.rule == "protocol"
         return
     assert choice.refusal == "", choice
-    if choice.size == "1 server":
-        assert choice.rate is None
-        return
     own = _own_port(choice.gpu)
     assert choice.port == own
     assert choice.rate in (own, own / 2 if choice.gpu == "gb300" else own)
@@ -71,6 +75,27 @@ def test_every_server_and_nic_says_which_protocols_its_ports_speak() -> None:
     servers = [part_records.server(record) for record in catalog.all("server")]
     silent = [server.identity.id for server in servers if not (server.protocols or nics.get(server.nic or ""))]
     assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("cluster", "switch", "confidence"),
+    [
+        ({"gpu": "rubin", "server": "vr-nvl72", "racks": 2}, "q3400-ra", "low"),
+        ({"gpu": "h20", "servers": 8}, "sn5600", "low"),
+        ({"gpu": "h800-sxm", "servers": 8}, "sn5600", "low"),
+        ({"gpu": "a800-sxm-80", "servers": 8}, "qm8700", "low"),
+        ({"gpu": "h200-sxm", "servers": 8}, "qm9700", "high"),
+    ],
+)
+def test_a_design_is_high_for_the_platforms_that_it_is_published_for(
+    cluster: dict[str, object], switch: str, confidence: str
+) -> None:
+    """A choice by analogy, and one for Vera Rubin NVL72, of which no table is published, has low confidence."""
+    plan = {"bomgen": 1, "name": "a", "cluster": cluster, "fabrics": {"compute": "default"}}
+    [chosen] = [fabric.plan.switch_by_default for fabric in bomgen.build(plan)._report.design.fabrics]
+    assert chosen is not None
+    assert isinstance(chosen.origin, Assumed)
+    assert (chosen.value, chosen.origin.confidence) == (switch, confidence)
 
 
 def test_a_topology_alone_is_enough() -> None:
@@ -111,6 +136,17 @@ def test_two_servers_are_joined_port_to_port(gpu: str, modules: int, nics: int) 
     assert not [problem for problem in built.warnings if problem.rule == "not-connected"]
 
 
+@pytest.mark.parametrize(
+    ("gpu", "switches"), [("rtx-pro-6000-bse", 0), ("gb10", 0), ("h100-sxm", 2), ("mi300x", 1), ("gaudi3", 1)]
+)
+def test_two_servers_have_switches_where_a_design_has_them(gpu: str, switches: int) -> None:
+    """The BasePOD of two, AMD's switch for 1 to 16 servers; where designs begin at four servers: port to port."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": gpu, "servers": 2}, "fabrics": {"compute": "default"}}
+    built = bomgen.build(plan)
+    assert built.number("fabrics.compute.switches.total") == switches
+    assert (b"both servers joined port to port" in built.files("md")["quote.md"]) == (not switches)
+
+
 def test_links_of_two_servers_have_the_rate_that_the_plan_gives() -> None:
     """By kind of link, as in fabrics with switches; half a GPU a NIC is two NICs a GPU."""
     pair = {"topology": "port-to-port", "links": {"server-server": {"rate": "200G"}}}
@@ -130,6 +166,7 @@ def test_links_of_two_servers_have_the_rate_that_the_plan_gives() -> None:
         ("b200-sxm", 4, ["qm9700", "sn4600c", "sn2201"], 5),
         ("ascend-910b1", 1, ["huawei-ce8851", "sn2201"], 0),
         ("metax-c550", 3, ["ruijie-s6990-64qc", "sn2201"], 0),
+        ("gb10", 1, ["sn2201", "sn2201"], 0),
         ("mi355x", 3, ["7050dx4-32s", "7010tx-48"], 0),
     ],
 )
@@ -161,6 +198,8 @@ def test_more_servers_are_not_joined_port_to_port() -> None:
     plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": "h100-sxm", "servers": 3}}
     alone = {**plan, "fabrics": {"compute": "none"}}
     assert [problem.rule for problem in bomgen.check(alone)].count("not-connected") == 1
+    own_ports = {**plan, "cluster": {"gpu": "gaudi3", "servers": 3}}
+    assert [problem.rule for problem in bomgen.check(own_ports)].count("not-connected") == 1
     with pytest.raises(bomgen.PlanErrors, match="joins two servers, not 3"):
         bomgen.build({**plan, "fabrics": {"compute": {"topology": "port-to-port"}}})
 

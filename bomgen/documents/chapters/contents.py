@@ -15,7 +15,7 @@ from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section, g
 from bomgen.core.language import Language
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing
-from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
+from bomgen.documents.chapters.sizing import evidence_sentences, margin_sentences, serving_sentences
 from bomgen.documents.charts import Chart, charts_of
 from bomgen.documents.tables import Writer, sums_of
 from bomgen.fabric.types import Fabric
@@ -169,12 +169,13 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
     yield from _bound(writer)
     yield from islice((*_training(writer), *_target(writer), *serving_sentences(writer)), 1)
     yield from margin_sentences(writer)
+    yield from evidence_sentences(writer)
     networks = [
         writer.word(
             "quote-network",
             name=writer.name_network(built.plan),
             topology=writer.language.value(built.fabric.topology, "word"),
-            ports=writer.language.number(_count_ports(built.fabric)),
+            ports=writer.language.value(_count_ports(built.fabric), "ports"),
             gbps=writer.language.number(built.fabric.links[0].rate_gbps.value),
         )
         for built in writer.report.design.fabrics
@@ -362,7 +363,7 @@ def _fabric(writer: Writer, built: BuiltFabric) -> str:
         planes=number(planes),
         name=writer.fabric_title(built.plan.name),
         topology=writer.language.value(built.fabric.topology, "word"),
-        endpoints=number(built.fabric.endpoints.value),
+        endpoints=writer.language.value(built.fabric.endpoints.value, "endpoints"),
         gbps=number(built.fabric.links[0].rate_gbps.value),
         switches=writer.describe_switches(built),
     )

@@ -35,7 +35,9 @@ OTHERWISE, UP_TO = "otherwise", "up_to"
 """The key of the alternative form of a default fabric, and in it that of the most servers that it is for."""
 COMPUTE_DEFAULT = "fabric-compute-default"
 """The default compute fabric, and the beginning of the ids of those for other platforms."""
-PLATFORM = ("gpu", "server_vendor", "gpu_vendor", "gbps", "protocol")
+PORT_TO_PORT = "fabric-port-to-port"
+"""The fabric of two servers that are joined without a switch."""
+PLATFORM = ("server", "gpu", "server_vendor", "gpu_vendor", "gbps", "protocol")
 """What a default compute fabric may be for, the most telling first."""
 PORTS_OF_ONE_CARD = 2
 """Ports for storage and in-band traffic of a server with one card for both."""
@@ -91,6 +93,11 @@ def fabric(
     if value != DEFAULT:
         return _read_fabric(section, fabrics, name, role, mark, shared, usual=usual)
     leaf = _compute_leaf(fabrics, bought)
+    least = fabrics.catalog.assumption("fabric-compute-servers") if role == COMPUTE else None
+    pair = _assumed_section(fabrics, name, fabrics.catalog.find("assumption", PORT_TO_PORT))
+    if role == COMPUTE and usual is None and _has_one_server(bought):
+        known = bought is not None and bought.server is not None and bought.server.compute is not None
+        return _read_fabric(pair, fabrics, name, role, mark, ())._replace(least_servers=least) if known else None
     if role == COMPUTE and usual is None:
         servers = bought.server.identity.name if bought and bought.server else "the server"
         facts = _platform(bought, None)
@@ -108,11 +115,18 @@ def fabric(
         if not form.has(OTHERWISE):
             return plan
         alternative = form.below(OTHERWISE)._replace(declared=section.declared)
-        return plan._replace(otherwise=read(alternative), otherwise_up_to=alternative.data.get(UP_TO))
+        other = pair if alternative.data["topology"] == pair.data["topology"] else alternative
+        return plan._replace(otherwise=read(other), otherwise_up_to=alternative.data.get(UP_TO))
 
-    default = read(section)
-    least = fabrics.catalog.assumption("fabric-compute-servers") if role == COMPUTE else None
-    return default._replace(least_servers=least)
+    return read(section)._replace(least_servers=least)
+
+
+def _has_one_server(bought: Cluster | None) -> bool:
+    """Return whether the plan asks for a single server, which needs no compute fabric."""
+    if bought is None or bought.server is None:
+        return False
+    asked, whole = (bought.servers, 1) if bought.servers else (bought.gpus, bought.server.gpus.value)
+    return asked is not None and asked.value <= whole
 
 
 def pair_of_servers(fabrics: PlanSection, mark: Mark | None, bought: Cluster | None) -> FabricPlan | None:
@@ -120,7 +134,7 @@ def pair_of_servers(fabrics: PlanSection, mark: Mark | None, bought: Cluster | N
     server = bought.server if bought else None
     if mark is None or bought is None or server is None or server.compute is None or own_port_gbps(bought) is None:
         return None
-    section = _assumed_section(fabrics, COMPUTE, fabrics.catalog.find("assumption", "fabric-port-to-port"))
+    section = _assumed_section(fabrics, COMPUTE, fabrics.catalog.find("assumption", PORT_TO_PORT))
     return _read_fabric(section, fabrics, COMPUTE, COMPUTE, mark, ())
 
 
@@ -311,6 +325,8 @@ def with_ethernet_planes(fabric: FabricPlan, server_nic: parts.Nic | None, probl
 
     Notes a problem where the plan sets links that such a port does not carry.
     """
+    if fabric.otherwise:
+        fabric = fabric._replace(otherwise=with_ethernet_planes(fabric.otherwise, server_nic, problems))
     nic = fabric.nic or (server_nic if fabric.role == COMPUTE else None)
     leaf = fabric.tier_plans.get("leaf")
     if nic is None or nic.ethernet_gbps is None or leaf is None or leaf.switch.protocol != ETHERNET:
@@ -450,6 +466,7 @@ def _platform(bought: Cluster | None, nic: parts.Nic | None) -> dict[str, str | 
     port = nic.port_gbps if nic else own_port_gbps(bought)
     gbps = ports.ethernet_gbps if ports and ports.ethernet_gbps and protocol == ETHERNET else port
     facts: dict[str, str | int] = {
+        "server": server.identity.id if server else "",
         "gpu": bought.gpu.identity.id,
         "gpu_vendor": bought.gpu.identity.vendor or "",
         "server_vendor": (server.identity.vendor if server else None) or "",
