@@ -149,7 +149,7 @@ def cable_price(record: dict[str, Any], rate: float, metres: float) -> Known | N
         return None
     nearest = max((known for known in CABLES[kind] if known <= rate), default=min(CABLES[kind]))
     seen = CABLES[kind][nearest]
-    scale = max(rate / nearest, 1)
+    scale = rate / nearest
     metre = AOC_METRE if kind == "aoc" else _metre_price(kind, rate)
     price = seen.price * scale + metre * (metres - seen.metres)
     ends = record["b"]["ends"]
