@@ -144,7 +144,9 @@ def test_two_servers_have_switches_where_a_design_has_them(gpu: str, switches: i
     plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": gpu, "servers": 2}, "fabrics": {"compute": "default"}}
     built = bomgen.build(plan)
     assert built.number("fabrics.compute.switches.total") == switches
-    assert (b"both servers joined port to port" in built.files("md")["quote.md"]) == (not switches)
+    files = built.files("md")
+    assert (b"both servers joined port to port" in files["quote.md"]) == (not switches)
+    assert (b"connect both servers port to port, without a switch" in files["report.md"]) == (not switches)
 
 
 def test_two_servers_with_more_than_their_own_links_have_switches() -> None:
