@@ -40,7 +40,7 @@ from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import Choice, Problem
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
-from bomgen.core.units import MAX_PRICE, parse
+from bomgen.core.units import MAX_PRICE, MONTHS_A_YEAR, parse
 from bomgen.core.yaml_source import MAX_DIGITS, Path, value_at
 from bomgen.documents.chapters.money import CONTACT
 from bomgen.plan.commercial_terms import CHARGED, SOFTWARE, Party
@@ -139,7 +139,15 @@ def change_charge(proposal: Proposal, change: LineChange, line: Line, key: str, 
     """Take another name or price of the charge that a line is."""
     title = proposal.base.titles[change.key].lower()
     proposal.tell(change.after, f"{change.line}, {title}", change.before.value, value)
-    proposal.set((*CHARGES, proposal.base.charge_at(line) or 0, key), value)
+    _set_charge(proposal, (*CHARGES, proposal.base.charge_at(line) or 0, key), value)
+
+
+def _set_charge(proposal: Proposal, path: Path, value: Fraction | Decimal | str) -> None:
+    """Set a value in the plan; of charges by the month, prices and shares there are those of a year."""
+    charge = proposal.base.report.plan.quote.charges[int(path[-2])] if path[: len(CHARGES)] == CHARGES else None
+    if charge and charge.months and not isinstance(value, str):
+        value *= MONTHS_A_YEAR
+    proposal.set(path, write_share(value) if isinstance(value, Fraction) else value)
 
 
 def change_rates(proposal: Proposal, rates: Iterable[tuple[TableCell, TableCell, TableCell]]) -> None:
@@ -163,7 +171,7 @@ def change_rates(proposal: Proposal, rates: Iterable[tuple[TableCell, TableCell,
         else:
             proposal.tell(after, str(label.value), share_in(before), Fraction(share))
             for path in base.paths_of(cell):
-                proposal.set(path, write_share(Fraction(share)))
+                _set_charge(proposal, path, Fraction(share))
 
 
 def add_and_remove_rows(proposal: Proposal, deleted: Iterable[ReturnedLine]) -> None:

@@ -290,7 +290,7 @@ def find_installed(old: Design, new: Design, numbers: Column) -> Installed | Non
     origin[numbers[numbers != GONE]] = np.flatnonzero(numbers != GONE)
     found: dict[str, dict[int, Place]] = {}
     for name, kind in list_kinds(now).items():
-        if name not in today or _part(today[name]) != _part(kind):
+        if name not in today or today[name].part != kind.part:
             continue
         devices = origin[kind.start : kind.start + kind.number : kind.of_box]
         stand = np.flatnonzero((devices != GONE) & (places.rack[devices] != NOWHERE))
@@ -300,10 +300,6 @@ def find_installed(old: Design, new: Design, numbers: Column) -> Installed | Non
         }
     digits = {kind.stem: kind.digits for kind in before.kinds}
     return Installed(floor_plan.list_rows(racks), found, digits)
-
-
-def _part(kind: DeviceKind) -> str | None:
-    return kind.identity.id if kind.identity else None
 
 
 def _around_installed(

@@ -121,12 +121,19 @@ def grow_wiring(old: Wiring, new: Wiring) -> Wiring:
 def list_moved_machines(old: Wiring, new: Wiring, numbers: Column) -> Iterator[tuple[int, Place, Place]]:
     """Yield the number of each installed machine that the new network has elsewhere, and both places; rack 0: none.
 
-    `numbers` are those of the old devices in the new network, GONE where there is none.
+    `numbers` are those of the old devices in the new network, GONE where there is none. A machine in whose place it has
+    another part is replaced and does not move.
     """
     if old.places is None or new.places is None:
         return
     rows = np.flatnonzero(numbers != GONE)
     rows = rows[old.places.rack[rows] != NOWHERE]
+    parts = [[kind.part for kind in wiring.kinds] for wiring in (old, new)]
+    is_kept = [
+        parts[0][was] == parts[1][now]
+        for was, now in zip(old.kind_numbers[rows], new.kind_numbers[numbers[rows]], strict=True)
+    ]
+    rows = rows[np.array(is_kept, dtype=bool)]
     places = [
         np.stack((positions.rack[devices], positions.unit[devices]), axis=1).clip(0).tolist()
         for positions, devices in ((old.places, rows), (new.places, numbers[rows]))
@@ -396,10 +403,19 @@ def _keep_ports(old: Wiring, new: Wiring, legs: tuple[Column, Column], ends: Col
     kept = _seat(new, new_end, today, wanted, alike)
     shapes, _ = _number_sockets(new, old, by_part=False)
     planned = _planned_seats(new_end, alike, today, wanted)
-    others = (_seat(new, new_end, today, wanted, shapes), _seat(new, new_end, today, planned, alike), new_end)
-    for clashing in others:
+    others = [
+        _seat(new, new_end, today, wanted, shapes),
+        _settle(new, new_end, today, wanted, shapes),
+        _seat(new, new_end, today, planned, alike),
+    ]
+    # A device whose ends clash takes the way in which most of them stay, then the next one, at last that of the plan.
+    seats = seat.ravel()
+    stay = [np.bincount(new_end.device, (seats != GONE) & (end.port == today.port[seats])) for end in others]
+    ranked = np.argsort(-np.stack(stay), axis=0, kind="stable")
+    for way in (*ranked[:, new_end.device], np.full(len(new_end.device), len(others))):
         clash = _find_clashes(new, new_end, kept)[new_end.device]
-        kept = _End(*(np.where(clash, theirs, ours) for ours, theirs in zip(kept, clashing, strict=True)))
+        theirs = (np.choose(way, columns) for columns in zip(*others, new_end, strict=True))
+        kept = _End(*(np.where(clash, column, ours) for ours, column in zip(kept, theirs, strict=True)))
     kept = _number_cages(new, new_end, kept)
     columns = zip(_End._fields[1:], kept[1:], strict=True)
     return {
@@ -436,33 +452,55 @@ def _both_ends(wiring: Wiring) -> _End:
     return _End(*(np.concatenate(columns) for columns in zip(*ends, strict=True)))
 
 
-def _seat(wiring: Wiring, ends: _End, today: _End, seat: Column, alike: Column) -> _End:
+def _seat(wiring: Wiring, ends: _End, today: _End, seat: Column, alike: Column, by_cage: bool = False) -> _End:
     """Return the ports of all ends: the current one where an end stays (`seat` is its row), else those left."""
-    # The links of a plug move together. A plug takes the ports of another of its size on its device that is built
-    # alike.
-    rows = np.arange(len(ends.device), dtype=np.int64) // max(len(wiring), 1)
-    plug = _number_rows((rows, np.tile(wiring.piece, len(SIDES)), ends.device, ends.cage))[0]
-    order = np.lexsort((ends.lane, plug))
-    first = np.flatnonzero(np.diff(plug[order], prepend=-1))
-    size = np.diff(np.append(first, len(order)))
-    of_plug = np.repeat(np.arange(len(first), dtype=np.int64), size)
-    stays = np.logical_and.reduceat(seat[order] != GONE, first)
-    kept = np.zeros(len(order), dtype=bool)
-    kept[order] = stays[of_plug]
+    # The links of a plug move together, and `by_cage` equal plugs of a cage in which none stays. They take the ports of
+    # others of their size on their device that are built alike.
+    rows, piece = np.arange(len(ends.device), dtype=np.int64) // max(len(wiring), 1), np.tile(wiring.piece, len(SIDES))
+    cage = _number_rows((ends.device, ends.cage))[0]
+    plug = _number_rows((cage, rows, piece))[0]
+    kept = _are_all(plug, seat != GONE)
     ports = len(wiring.ports)
-    claimed = ends.device[kept] * ports + today.port[seat[kept]]
-    taken = np.logical_or.reduceat(np.isin((ends.device * ports + ends.port)[order], claimed), first)
+    claimed = np.isin(ends.device * ports + ends.port, ends.device[kept] * ports + today.port[seat[kept]])
+    whole = _are_all(cage, by_cage & ~kept & (alike == alike[np.unique(cage, return_index=True)[1]][cage]))
+    whole &= _are_all(cage, claimed) | _are_all(cage, ~claimed)
+    unit = np.where(whole, cage, len(cage) + plug)
+    unit = np.unique(unit, return_inverse=True)[1].ravel()
+    order = np.lexsort((ends.lane, unit))
+    first = np.flatnonzero(np.diff(unit[order], prepend=-1))
+    size = np.diff(np.append(first, len(order)))
+    of_unit = np.repeat(np.arange(len(first), dtype=np.int64), size)
+    stays, taken = kept[order[first]], np.logical_or.reduceat(claimed[order], first)
     group = (alike[order[first]], ends.device[order[first]], size)
     moving, left = np.flatnonzero(~stays), np.flatnonzero(~taken)
-    tables = ([column[plugs] for column in group] for plugs in (moving, left))
+    tables = ([column[units] for column in group] for units in (moving, left))
     at_moving, at_left = _pair_equals(*_number_rows(*tables))
     source = np.arange(len(first), dtype=np.int64)
     source[moving[at_moving]] = left[at_left]
-    leg = np.arange(len(order), dtype=np.int64) - first[of_plug]
+    leg = np.arange(len(order), dtype=np.int64) - first[of_unit]
     moved = np.empty_like(order)
-    moved[order] = order[first[source[of_plug]] + leg]
+    moved[order] = order[first[source[of_unit]] + leg]
     columns = (np.where(kept, theirs[seat], mine[moved]) for mine, theirs in zip(ends[1:], today[1:], strict=True))
     return _End(ends.device, *columns)
+
+
+def _are_all(group: Column, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each row whether the flags of all rows of its group are set."""
+    every: NDArray[np.bool_] = (np.bincount(group, ~flags) == 0)[group]
+    return every
+
+
+def _settle(wiring: Wiring, ends: _End, today: _End, seat: Column, alike: Column) -> _End:
+    """Return the ports of all ends as `_seat`, but without staying in ports whose planned plug finds no other."""
+    while True:
+        seated = _seat(wiring, ends, today, seat, alike, by_cage=True)
+        _, socket, times = np.unique(
+            seated.device * len(wiring.ports) + seated.port, return_inverse=True, return_counts=True
+        )
+        in_the_way = (times[socket.ravel()] > 1) & (seat != GONE)
+        if not in_the_way.any():
+            return seated
+        seat = np.where(in_the_way, GONE, seat)
 
 
 def _name_sockets(wiring: Wiring) -> list[list[tuple[object, ...]]]:

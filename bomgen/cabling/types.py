@@ -101,6 +101,11 @@ class DeviceKind(NamedTuple):
     """Minimum digits of the number in a name."""
 
     @property
+    def part(self) -> str | None:
+        """The id of the part; None if unknown."""
+        return self.identity.id if self.identity else None
+
+    @property
     def per_plane(self) -> int:
         """Devices per equal fabric."""
         return self.number // self.planes

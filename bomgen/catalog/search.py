@@ -63,7 +63,8 @@ def search(catalog: Catalog, text: str) -> Found:
     (whole,), wanted = _phrases([text]), _phrases(text.split())
     if not whole.strip():
         return Found(())
-    written = [(record, _written(record)) for record in records]
+    translations = [read_language(code).get("records", {}) for code in languages()]
+    written = [(record, _written(record, translations)) for record in records]
     named = [record for record, words in written if f"|{whole}|" in words]
     if not named and (missing := _missing().get(whole)):
         near = (built_in(*part.split("/")) for part in missing.get("nearest", ()))
@@ -105,14 +106,14 @@ def _has(words: str, word: str) -> bool:
     return word in words or (letters.isalpha() and len(letters) >= PREFIX and word.rstrip() in words)
 
 
-def _written(record: Record) -> str:
+def _written(record: Record, translations: Iterable[Mapping[str, str]]) -> str:
     """Return all that a part is called, each name between bars as `_phrases` writes it."""
     values = [record.value(field) for field in _FIELDS]
     listed = [str(entry) for value in values for entry in (value if isinstance(value, list) else [value]) if entry]
     rate = record.value("rate_gbps") or record.value("port_gbps")
     rates = [f"{rate}G", *([f"{rate / TERA:g}T"] if rate >= TERA else [])] if isinstance(rate, int) else []
     title = str(record.value("name"))
-    texts = (read_language(code).get("records", {}).get(f"{record.kind}/{record.id}", "") for code in languages())
+    texts = (texts.get(f"{record.kind}/{record.id}", "") for texts in translations)
     names = (title, title.partition(",")[0], *filter(None, texts), *record.names, record.kind, *listed, *rates)
     return f"|{'|'.join(_phrases(names))}|"
 

@@ -56,7 +56,9 @@ _STEP = 1000
 _PREFIXED_FROM: Mapping[str, int] = {"kg": 10**4}
 """The smallest value that is divided, where it is not 1000: scales and load limits of floors are in kg."""
 _PREFIX_DIGITS = 3
-_PERCENT = 100
+_PERCENT, _LAST_DIGIT = 100, Decimal("0.0001")
+_FINITE = 10**100
+"""What the denominators of all shares divide whose digits end."""
 _HALF = Fraction(1, 2)
 _BASE = 10
 _DAYS = "days"
@@ -196,8 +198,10 @@ class Language(NamedTuple):
         return f"{_sign(change)}{tenths // _BASE}{self.point}{tenths % _BASE}{self.percent}"
 
     def exact_share(self, share: Fraction) -> str:
-        """Return a share as a percentage with all its digits, if they are finite."""
+        """Return a share as a percentage with all its digits; if they are infinite, with four of them."""
         percent = Decimal(share.numerator) * _PERCENT / Decimal(share.denominator)
+        if _FINITE % share.denominator:
+            percent = percent.quantize(_LAST_DIGIT)
         return f"{percent.normalize():f}{self.percent}".replace(".", self.point)
 
     def money(self, amount: Decimal, currency: str) -> str:

@@ -428,7 +428,7 @@ def _describe(writer: Writer, line: Line) -> str:
         says = kind not in writer.language.words or writer.word(kind, name="").strip().casefold() in name.casefold()
         return name[:1].upper() + name[1:] if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
-    units += [YEAR] if charge.years else []
+    units += [YEAR] if charge.years else ["month"] if charge.months else []
     if not units:
         return name
     per = writer.word("list-comma").join(writer.word(f"quote-per-{unit}") for unit in units)

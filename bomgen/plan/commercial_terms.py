@@ -10,8 +10,8 @@ from itertools import count as numbered
 from typing import Any, NamedTuple
 
 from bomgen.catalog.identity import slug
-from bomgen.core.provenance import Assumed, Figure, Given, Mark
-from bomgen.core.units import MAX_PRICE, MONEY, decimal
+from bomgen.core.provenance import Assumed, Figure, Given, Mark, formula
+from bomgen.core.units import MAX_PRICE, MONEY, MONTHS_A_YEAR, decimal, rounded
 from bomgen.plan.binding.section import PlanSection
 from bomgen.plan.schema import Key
 
@@ -81,6 +81,8 @@ class Charge(NamedTuple):
     per: Key[str]
     """The unit of count: `order`, or the machines of a kind."""
     years: Key[Figure | None]
+    months: Figure | None
+    """Months to the end of the term; price, cost and share are then those of a month."""
     price: Decimal | None
     currency: Key[str | None]
     """Currency of price and cost; None for that of the quote."""
@@ -96,7 +98,8 @@ class Charge(NamedTuple):
     @property
     def assumed(self) -> bool:
         """Return whether its share is an assumption."""
-        return self.share is not None and isinstance(self.share.origin, Assumed)
+        stated = self.share.inputs[0][1] if self.share and self.share.inputs else self.share
+        return stated is not None and isinstance(stated.origin, Assumed)
 
     @property
     def sold_by_cost(self) -> bool:
@@ -205,6 +208,7 @@ LISTED = ("parts", "lines")
 def quote(section: PlanSection) -> QuotePlan:
     """Return the commercial terms of the plan."""
     assumed = section.catalog.assumption("quote-currency")
+    currency = section.text("currency") or str(assumed.value)
     vendor, exchange, discount = section.below("vendor"), section.below("exchange"), section.below("discount")
     sell = section.below("sell")
     margin = sell.figure("margin")
@@ -214,7 +218,7 @@ def quote(section: PlanSection) -> QuotePlan:
         vendor=_party(section, "vendor"),
         logo=(str(vendor.data["logo"]), vendor.value_mark("logo")) if vendor.has("logo") else None,
         status_mark=section.value_mark("status"),
-        currency=section.text("currency") or str(assumed.value),
+        currency=currency,
         assumed_currency=None if section.has("currency") else assumed,
         price_books=paths(section, "price_book"),
         cost_books=paths(section, "cost_book"),
@@ -227,7 +231,7 @@ def quote(section: PlanSection) -> QuotePlan:
             {name.lower(): share for name, share in _shares(discount.below("parts")).items()},
             _shares(discount.below("lines")),
         ),
-        charges=tuple(_charges(section)),
+        charges=tuple(_charges(section, currency)),
         tax=_taxes(section),
         inclusive=(section.text("prices") or PRICES.get(section.text("language") or "")) == INCLUSIVE,
         delivery={key: text for key in DELIVERY if (text := section.text(key))},
@@ -305,7 +309,7 @@ def _shares(section: PlanSection) -> dict[str, Figure]:
     return {name: section.setting(name) for name in section.data if name not in LISTED}
 
 
-def _charges(section: PlanSection) -> Iterator[Charge]:
+def _charges(section: PlanSection, currency: str) -> Iterator[Charge]:
     taken: set[str] = set()
     for at, charge in enumerate(section.items("charges")):
         kind, name = str(charge.data["kind"]), charge.text("name")
@@ -318,17 +322,47 @@ def _charges(section: PlanSection) -> Iterator[Charge]:
         if share and charge.has("per") and charge.text("per") != ORDER:
             text = f"a share is of all hardware and counts once; set `per: {ORDER}`, or remove `per`"
             charge.problem("per", text, "charge")
-        price = _amount(charge, "price")
+        months = _months_until(charge, section)
+        price, cost = _amount(charge, "price"), _amount(charge, "cost")
+        if months:
+            currency_of_price = charge.text("currency") or currency
+            price, cost = (
+                amount and rounded(Fraction(amount) / MONTHS_A_YEAR, currency_of_price) for amount in (price, cost)
+            )
+            share = share and share_of_month(share)
         yield Charge(
             **charge.keys(Charge),
             id=line_id,
             category=category,
+            months=months,
             price=price,
-            cost=_amount(charge, "cost"),
+            cost=cost,
             share=share,
             once=Figure(1, "pieces", Given(charge.mark, f"charges.{at}")),
             mark=charge.mark,
         )
+
+
+@formula("share")
+def share_of_month(share: Fraction) -> Fraction:
+    """Share of the hardware that a month of a yearly share comes to."""
+    return Fraction(share, MONTHS_A_YEAR)
+
+
+def _months_until(charge: PlanSection, quote: PlanSection) -> Figure | None:
+    """Return the months from the date of the quote to the end of a charge's term, begun ones included."""
+    end, start = charge.text("until"), str(quote.data.get("date") or "")
+    if end is None:
+        return None
+    wrong = next((key for key in ("years", "part") if charge.has(key)), None)
+    if wrong:
+        charge.problem("until", f"`until` and `{wrong}` exclude each other; remove one of them", "charge")
+    elif not start < end or not start:
+        text = f"the term ends on {end}, the quote is of {start or 'no date'}; set `quote.date` to an earlier one"
+        charge.problem("until", text, "date")
+    (year, month, day), (end_year, end_month, end_day) = (map(int, text.split("-")) for text in (start or end, end))
+    months = (end_year - year) * MONTHS_A_YEAR + end_month - month + (end_day > day)
+    return Figure(max(months, 1), "months", Given(charge.value_mark("until"), "until"))
 
 
 def _alternatives(section: PlanSection) -> Iterator[Alternative]:

@@ -163,6 +163,16 @@ def over_years(pieces: int, years: Fraction) -> int:
     return pieces * ceil(years)
 
 
+over_months = product("over_months", "pieces", "pieces", "months")
+"""Pieces of a charge for each month of its term."""
+
+
+@formula("pieces")
+def until_same_end(pieces: int, months: int, months_left: int) -> int:
+    """Pieces of a charge, by the month, that an earlier order has bought of the months that are left of its term."""
+    return pieces // months * months_left
+
+
 def charges(designs: Sequence[Design], existing: Mapping[str, Sequence[Line]]) -> Iterator[Line]:
     """Yield a line for each charge of a plan with these designs; `existing` has the customer's own lines by cluster.
 
@@ -174,6 +184,7 @@ def charges(designs: Sequence[Design], existing: Mapping[str, Sequence[Line]]) -
             message = f"nothing to charge per {charge.per}: the plan has none; set `per: {ORDER}`"
             raise error_at(charge.mark, message, "charge", "quote.charges")
         quantity = over_years(counted, charge.years) if charge.years else counted
+        quantity = over_months(counted, charge.months) if charge.months else quantity
         yield Line(
             id=charge.id,
             category=charge.category,
@@ -328,7 +339,10 @@ def subtract_bought(lines: Sequence[Line], bought: Sequence[Line]) -> tuple[list
     Charges by the order are those of every order.
     """
     own, free, parts = Pool(), Pool(), dict[tuple[str, ...], Line]()
+    months_left = {line.id: line.charge.months for line in lines if line.charge}
     for line in bought:
+        if line.charge and line.charge.months and (left := months_left.get(line.id)):
+            line = line._replace(quantity=until_same_end(line.quantity, line.charge.months, left))
         for count, pieces in ((INSTALLED, line.quantity), (HELD, line.spare)):
             if pieces and not _is_by_order(line):
                 _add(own, _place(line, count), pieces)

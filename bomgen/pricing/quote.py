@@ -19,7 +19,7 @@ from bomgen.core.diagnostics import Problem
 from bomgen.core.document import group_by
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Cited, Mark, walk
-from bomgen.core.units import Tax, Totals, exact, minor_unit, rounded
+from bomgen.core.units import MONTHS_A_YEAR, Tax, Totals, exact, minor_unit, rounded
 from bomgen.plan.commercial_terms import CHARGED, DEFAULT, FIRM, SUPPORT, QuotePlan
 from bomgen.pricing.bill import Bill
 from bomgen.pricing.bill_line import Line
@@ -53,8 +53,9 @@ def warnings_of_prices(
         text = message("firm-estimate", names=names)
         yield Problem(plan.status_mark, "warning", text, "firm-estimate", "totals.amount")
     for at, charge in enumerate(plan.charges):
-        if charge.kind == SUPPORT and charge.years and charge.share and charge.share.value > MAX_SUPPORT:
-            text = message("high-support", share=f"{float(charge.share.value):.0%}", most=f"{float(MAX_SUPPORT):.0%}")
+        share = Fraction(charge.share.value) * (MONTHS_A_YEAR if charge.months else 1) if charge.share else 0
+        if charge.kind == SUPPORT and (charge.years or charge.months) and share > MAX_SUPPORT:
+            text = message("high-support", share=f"{float(share):.0%}", most=f"{float(MAX_SUPPORT):.0%}")
             yield Problem(charge.mark, "warning", text, "charge", f"quote.charges.{at}.share")
 
 

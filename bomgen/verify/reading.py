@@ -84,6 +84,10 @@ def _compile(form: Mapping[str, Any]) -> dict[str, Any]:
     return {"keeps": (), **form, "signature": signature, "lines": re.compile(lines, re.IGNORECASE)}
 
 
+HEXADECIMAL = 16
+"""The base in which OpenSM writes ports."""
+_JSON = re.compile(r"\s*(?:\[|\{\s*[\"}])")
+_OF_NODE = ("device", "label", "guid", "port", "kind")
 _SWITCH = re.compile(r"\w+;(?P<device>[^:]+):")
 _ADAPTER = re.compile(r"(?P<device>\S+) (?P<port>(?:mlx\d|HCA|nic|ib)\S*)")
 _FACTORY = re.compile(r"MT\d+ |.*(?:Mellanox Technologies|ConnectX)", re.IGNORECASE)
@@ -138,9 +142,9 @@ def _read(host: str, file: str, content: bytes, whole: set[str]) -> Iterator[See
     forms, (text, _) = read_forms(), decode_text(content, file, MOST_BYTES)
     of_file = _OF_PORT.fullmatch(host or PurePath(file).stem)
     device, port = of_file.groups() if of_file else (host or _TOOL.sub("", PurePath(file).stem), "")
-    if text.lstrip()[:1] in ("{", "["):
+    if _JSON.match(text):
         entries: Iterable[tuple[int, dict[str, str]]] = _json_entries(text, file)
-        of_fabric = False
+        of_fabric = any("of_fabric" in form and form["keys"][0] in text for form in forms["json"].values())
     elif form := next((form for form in forms["texts"].values() if form["signature"].search(text)), None):
         entries, of_fabric = _text_entries(text, form), "of_fabric" in form
     elif form := next(
@@ -278,9 +282,11 @@ def _name_nodes(values: dict[str, str], switches: dict[str, str]) -> bool:
     Switches of equal descriptions are distinguished by their GUIDs, which `switches` has by name.
     """
     for far in ("", "far_"):
-        text, guid = values.get(f"{far}device", ""), values.get(f"{far}guid", "")
-        port = values.get(f"{far}port", "")
-        is_switch = guid.startswith("S-") or (not far and guid.startswith("0x"))
+        if number := values.get(f"{far}hex_port"):
+            values[f"{far}port"] = str(int(number, HEXADECIMAL))
+        device, label, guid, port, kind = (values.get(far + name, "") for name in _OF_NODE)
+        text = device.removesuffix(f":{label}")
+        is_switch = kind == "SW" or guid.startswith("S-") or (not far and guid.startswith("0x"))
         if AGGREGATION in text:
             return False
         if adapter := _ADAPTER.match(text):

@@ -164,7 +164,8 @@ def test_pdf(rival: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables of a PDF are read; without the extra it is said how to get it, and a broken one is refused."""
     import weasyprint
 
-    cells = "".join(f"<tr>{''.join(f'<td>{cell or str()}</td>' for cell in row)}</tr>" for row in ROWS[2:])
+    rows = [ROWS[2], *ROWS[7:]]  # without machines, so that no fabric is searched for
+    cells = "".join(f"<tr>{''.join(f'<td>{cell or str()}</td>' for cell in row)}</tr>" for row in rows)
     style = "<style>td {border: 1px solid black; font-size: 8px}</style>"
     pdf = rival.with_suffix(".pdf")
     weasyprint.HTML(string=f"{style}<table>{cells}</table>").write_pdf(pdf)

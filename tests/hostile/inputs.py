@@ -68,14 +68,24 @@ def in_cell(column: int, value: str, times: int) -> Sent:
     return Sent("csv", make)
 
 
-def numbered(form: str, count: int) -> str:
-    """A form so many times, each with its number in place of `#`, which keeps it from being packed to nothing."""
-    return "".join(form.replace("#", str(number)) for number in range(count))
+class Numbered(NamedTuple):
+    """A form so many times, each with its number in place of `#`, which keeps it from being packed to nothing.
+
+    It is written when a file is made, not when its name is listed.
+    """
+
+    form: str
+    count: int
+    before: str = ""
+    after: str = ""
+
+    def __str__(self) -> str:
+        return self.before + "".join(self.form.replace("#", str(number)) for number in range(self.count)) + self.after
 
 
 def listed(form: str, count: int) -> Sent:
     """A table of so many rows, each with its number in place of `#`."""
-    return Sent("csv", lambda: (TABLE.splitlines()[0] + "\n" + numbered(form + "\n", count)).encode()[:MOST])
+    return Sent("csv", lambda: (TABLE.splitlines()[0] + "\n" + str(Numbered(form + "\n", count))).encode()[:MOST])
 
 
 LINES_OF_A_NETWORK = (
@@ -161,13 +171,13 @@ def xlsx_rows(rows: Sequence[Sequence[object]], first: int = 1) -> str:
     )
 
 
-def xlsx_sheet(rows: str, head: str = "") -> str:
+def xlsx_sheet(rows: str | Numbered, head: str = "") -> str:
     """The XML of a sheet, good rows first."""
     good = xlsx_rows((HEADER, ROW))
     return f'<worksheet xmlns="{SHEETS}">{head}<sheetData>{good}{rows}</sheetData></worksheet>'
 
 
-def xlsx(rows: str = "", head: str = "", strings: str = "", styles: str = "", sheets: int = 1) -> Sent:
+def xlsx(rows: str | Numbered = "", head: str = "", strings: str = "", styles: str = "", sheets: int = 1) -> Sent:
     """A workbook of Excel."""
     return Sent("xlsx", lambda: package(xlsx_parts(xlsx_sheet(rows, head), strings, styles, sheets)))
 
@@ -205,7 +215,7 @@ def ods_row(*values: object) -> str:
     return "<table:table-row>" + "".join(ODS_TEXT % value for value in values) + "</table:table-row>"
 
 
-def ods(rows: str, before: str = "") -> Sent:
+def ods(rows: str | Numbered, before: str = "") -> Sent:
     """An OpenDocument workbook, good rows first."""
 
     def make() -> bytes:
@@ -222,7 +232,7 @@ def ods(rows: str, before: str = "") -> Sent:
 
 def ods_rows(row: str, count: int = 79_000) -> Sent:
     """An OpenDocument workbook of so many rows, each with its number in place of `#`."""
-    return ods(numbered(row, count))
+    return ods(Numbered(row, count))
 
 
 def ods_cell(attributes: str, inside: str = "<text:p>x</text:p>", row: str = "") -> str:
@@ -545,10 +555,10 @@ SENT: dict[str, Sent] = {
     ),
     "inline-texts": xlsx("".join(f'<row r="{r}">{xlsx_cell(f"A{r}", f"{r} " * 300)}</row>' for r in range(3, 20_000))),
     "phonetic-texts": xlsx(
-        '<row r="3"><c r="A3" t="inlineStr"><is>' + numbered("<r><t>#</t></r>", 1_000_000) + "</is></c></row>"
+        Numbered("<r><t>#</t></r>", 1_000_000, '<row r="3"><c r="A3" t="inlineStr"><is>', "</is></c></row>")
     ),
-    "nested-elements": xlsx(numbered("<a#>", 1_500_000)),
-    "attributes": xlsx("<row " + " ".join(f'a{at}=""' for at in range(1_500_000)) + "/>"),
+    "nested-elements": xlsx(Numbered("<a#>", 1_500_000)),
+    "attributes": xlsx(Numbered('a#="" ', 1_500_000, "<row ", "/>")),
     # OpenDocument
     "blanks": ods(ods_row(f'x<text:s text:c="{BLANKS}"/>')),
     "blanks-often": ods(ods_row('x<text:s text:c="100000"/>' * 20_000)),
@@ -608,7 +618,7 @@ SENT: dict[str, Sent] = {
         '<table:table-row><table:table-cell table:number-columns-repeated="49"/>'
         '<table:table-cell office:value-type="float" office:value="#"/></table:table-row>'
     ),
-    "tables-of-nothing": ods(numbered('</table:table><table:table table:name="s#">', 200_000)),
+    "tables-of-nothing": ods(Numbered('</table:table><table:table table:name="s#">', 200_000)),
     # Excel 97
     "text-that-many-cells-of-excel-97-show": xls(labels(270_000), ["a" * 8_000]),
     "sheets-of-one-stream": xls(labels(20_000), ["a" * 80], sheets=200),

@@ -24,14 +24,14 @@ LIMIT = 1 << 20
 SAID = dict(line.split("\t") for line in (HERE / "made.said").read_text(encoding="utf-8").splitlines())
 
 
-def plan(text: str, content: bytes = b"", name: str = "") -> Callable[[Path], None]:
-    """Lays a plan, and one file beside it."""
+def plan(text: str, content: bytes | Callable[[], bytes] = b"", name: str = "") -> Callable[[Path], None]:
+    """Lays a plan, and one file beside it; a large one is made when it is laid."""
 
     def lay(folder: Path) -> None:
         (folder / PLAN).write_text(BASE + text, encoding="utf-8")
         if name:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_bytes(content)
+            (folder / name).write_bytes(content() if callable(content) else content)
 
     return lay
 
@@ -189,12 +189,14 @@ INPUTS: dict[str, Callable[[Path], None]] = {
     "package-empty": plan(X, b"", "b.xlsx"),
     "package-of-text": plan(X, BOOK, "b.xlsx"),
     "package-cut-short": plan(X, workbook(("part",))[:-40], "b.xlsx"),
-    "package-of-many-entries": plan(X, package({f"{n}.xml": b"" for n in range(201)}), "b.xlsx"),
-    "package-bomb": plan(X, package({"a.xml": b"\0" * (19 << 20)}), "b.xlsx"),
-    "package-expands": plan(X, package({"a.xml": b"a" * (20 << 20), "b.xml": b"b" * (20 << 20)}), "b.xlsx"),
-    "package-of-much-work": plan(X, package({"a.xml": "<".join(map(str, range(1_710_000))).encode()}), "b.xlsx"),
+    "package-of-many-entries": plan(X, lambda: package({f"{n}.xml": b"" for n in range(201)}), "b.xlsx"),
+    "package-bomb": plan(X, lambda: package({"a.xml": b"\0" * (19 << 20)}), "b.xlsx"),
+    "package-expands": plan(X, lambda: package({"a.xml": b"a" * (20 << 20), "b.xml": b"b" * (20 << 20)}), "b.xlsx"),
+    "package-of-much-work": plan(
+        X, lambda: package({"a.xml": "<".join(map(str, range(1_710_000))).encode()}), "b.xlsx"
+    ),
     "package-of-many-tags": plan(
-        X, package({"a.xml": "".join(f"{n}{TAGS}" for n in range(205_000)).encode()}), "b.xlsx"
+        X, lambda: package({"a.xml": "".join(f"{n}{TAGS}" for n in range(205_000)).encode()}), "b.xlsx"
     ),
     "package-with-entities": plan(X, package({"xl/workbook.xml": ENTITIES}), "b.xlsx"),
     "package-with-entities-in-utf16": plan(

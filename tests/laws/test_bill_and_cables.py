@@ -60,11 +60,19 @@ def listed_modules(wiring: Wiring) -> Counter[Place]:
 
 
 def billed_modules(report: Report) -> Counter[Place]:
-    """The modules of the bill, spares apart."""
+    """The modules of the bill, spares and adapters for their plugs apart."""
     found: Counter[Place] = Counter()
+    uses = [use for built in report.design.fabrics for use in built.interconnect.adapters]
+    adapters = {use.adapter.identity.id for use in uses}
     for line in report.bill.lines:
-        if line.category == "transceiver" and line.part and line.role and "/" in line.role:
-            found[str(line.fabric), line.role.rpartition("/")[2], line.part] += int(line.quantity.value)
+        if (
+            line.category == "transceiver"
+            and line.part not in adapters
+            and line.part
+            and line.role
+            and "/" in line.role
+        ):
+            found[str(line.fabric), str(line.role).rpartition("/")[2], line.part] += int(line.quantity.value)
     return found
 
 

@@ -238,11 +238,12 @@ def grow_hall(random: Random, plan: dict[str, Any]) -> dict[str, Any]:
     return {**plan, "cluster": cluster, "fabrics": {**random.choice((NETWORKS, {})), **fabrics}}
 
 
-def stands(wiring: Wiring) -> dict[str, tuple[int, int]]:
-    """Rack and unit of every machine in a rack, by its name."""
+def stands(wiring: Wiring) -> dict[tuple[str, str | None], tuple[int, int]]:
+    """Rack and unit of every machine in a rack, by its name and part."""
     assert wiring.places is not None
-    places = zip(wiring.names, wiring.places.rack.tolist(), wiring.places.unit.tolist(), strict=True)
-    return {name: (rack, unit) for name, rack, unit in places if rack > 0}
+    parts = [wiring.kinds[kind].part for kind in wiring.kind_numbers.tolist()]
+    places = zip(wiring.names, parts, wiring.places.rack.tolist(), wiring.places.unit.tolist(), strict=True)
+    return {(name, part): (rack, unit) for name, part, rack, unit in places if rack > 0}
 
 
 def test_what_is_installed_stays() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ CATALOG = Catalog()
 SEQUENCE = 65536
 
 
+@cache
 def within(most: int, sequence: int = SEQUENCE) -> Fraction:
     """Tokens that a token attends to on average, when it attends to no more than the most: one by one."""
     return Fraction(sum(min(2 * place + 1, 2 * most) for place in range(sequence)), 2 * sequence)

@@ -27,7 +27,7 @@ FORMS = {
     **{f"{name}/*": name for name in ("cumulus", "eos", "h3c", "junos", "nxos")},
     **{"nvue/*": "cumulus", "sonic/*": "cumulus", "huawei/*": "h3c", "os10/*": "h3c"},
     **dict.fromkeys(("ib/ibnetdiscover.txt", "ib/ibnetdiscover-unnamed.txt", "ib/iblinkinfo.txt"), "ib"),
-    "ib/ibdiagnet2.topo": "ib",
+    **dict.fromkeys(("ib/ibdiagnet2.topo", "ib/ibdiagnet2.lst", "ib/ufm-links.json"), "ib"),
 }
 """The files of each form, and the plan of the hall with their port names."""
 
@@ -51,8 +51,8 @@ def findings(verification: Verification) -> dict[str, str]:
 
 @pytest.mark.parametrize("pattern", FORMS)
 def test_planted_faults_are_found_in_every_form(pattern: str) -> None:
-    """Each has the same faults; only InfiniBand states rates, and its topology that of the sample is right."""
-    slow = SLOW if pattern.startswith("ib/") and not pattern.endswith(".topo") else {}
+    """Each has the same faults; only InfiniBand states rates; those of its topology are right, and UFM has none."""
+    slow = SLOW if pattern.startswith("ib/") and not pattern.endswith((".topo", ".json")) else {}
     assert findings(compared(FORMS[pattern], sample(pattern))) == FAULTS | slow
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -150,6 +151,27 @@ def test_a_difference_shows_the_phases() -> None:
         for data in (two_phases(), two_phases() | {"phases": [two_phases()["phases"][0], {"name": "second"}]})
     )
     assert ["second"] == [*compare(old, new).alternatives]
+
+
+def test_support_of_all_phases_ends_on_one_day() -> None:
+    """Two years of the first order and 12 and a half months of the second; each pays for its own servers alone."""
+    yearly = [{"name": "S", "share": "6%"}, {"name": "V", "price": 1200, "per": "server"}, {"name": "A"}]
+    charges = [{"kind": "support", "until": "2029-02-01", **charge} for charge in yearly]
+    first = {"name": "first", "date": "2027-02-01", "cluster": {"servers": 4}}
+    second = {"name": "second", "date": "2028-01-15", "cluster": {"servers": 6}}
+    quoted = {"price_book": "indicative", "currency": "USD", "date": "2027-02-01", "charges": charges}
+    report = work_out(file(plan(first, second, quote=quoted)))
+    lines = [[line for line in phase.quote.lines if line.line.charge] for phase in report.phases]
+    assert [[line.line.pieces for line in of_phase] for of_phase in lines] == [[24, 4 * 24, 24], [13, 2 * 13, 13]]
+    share, visits, assumed = lines[1]
+    hardware = share.of
+    assert hardware is not None
+    assert share.unit.amount == (hardware * 6 / 1200).quantize(Decimal("0.01"))
+    assert visits.unit.amount == 100
+    assert assumed.line.charge is not None
+    assert assumed.line.charge.assumed
+    [written] = render(select_phase(report, "second"), ["quote.md"]).values()
+    assert "0.5833 % of the hardware" in written.decode()
 
 
 def test_what_stands_on_a_floor_stays_through_three_phases() -> None:
