@@ -52,9 +52,10 @@ LAYOUTS = (
     "section > figure:first-of-type { break-before: page }",
     "section:last-of-type { break-before: page }",
     "figure svg { max-height: 65mm !important }",
+    "#section-bill { break-before: page }",
 )
-"""Places of the drawings that end a quote: below the text, on a page of their own, on one with their tables, or below
-the text and smaller, where the last one would stand alone."""
+"""Layouts of a quote, of which the first without a nearly empty page is taken. The drawings that end it are below the
+text, on a page of their own, on one with their tables, or below the text and smaller; or the bill begins a page."""
 TABLE = "table-"
 """Prefix of the ids of tables."""
 WELL_FILLED = 0.5
@@ -132,7 +133,7 @@ def print_page(page: bytes) -> bytes:
     try:
         # Pango ends the whole process if no font is installed.
         documents: list[Any] = []
-        for layout in LAYOUTS if b"<figure" in page else LAYOUTS[:1]:
+        for layout in LAYOUTS if b"<figure" in page else (LAYOUTS[0], LAYOUTS[-1]):
             rules = f"{face_rules(True)}@media print {{ {layout} }}"
             documents.append(html.render(stylesheets=[BytesIO(rules.encode())], pdf_tags=True))
             if _emptiest(documents[-1]) >= WELL_FILLED or len(documents[0].pages) > FEW_PAGES:

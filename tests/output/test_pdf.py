@@ -70,6 +70,17 @@ def test_drawings_keep_each_other_company(drawings: str, pages: list[list[str]],
 
 
 @pytest.mark.usefixtures("printer")
+def test_the_bill_begins_a_page_where_the_last_would_be_nearly_empty(judge: Judge, tmp_path: Path) -> None:
+    """Two pages that are half full, rather than a full one and a few lines."""
+    parts = {"offer": 60, "section-bill": 160, "terms": 80}
+    blocks = "".join(f'<section id="{name}" style="height: {mm}mm">{name}</section>' for name, mm in parts.items())
+    style = "<style>@page { size: A4; margin: 15mm } body { margin: 0 } section { break-inside: avoid }</style>"
+    (tmp_path / "page.pdf").write_bytes(print_page(f"<!doctype html><html lang=en>{style}{blocks}".encode()))
+    text = subprocess.run([judge("pdftotext"), tmp_path / "page.pdf", "-"], capture_output=True, text=True, check=True)
+    assert [page.split() for page in text.stdout.split("\f") if page] == [["offer"], ["section-bill", "terms"]]
+
+
+@pytest.mark.usefixtures("printer")
 def test_a_logo_that_cannot_be_drawn_is_said() -> None:
     """WeasyPrint leaves out a picture whose drawing fails, by any error: a quote without its logo is no quote."""
     svg = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><g id='a'><use href='#a'/></g></svg>"
