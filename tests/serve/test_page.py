@@ -10,6 +10,7 @@ import pytest
 from bomgen.core.resources import languages
 from bomgen.output.registry import DOCUMENTS, WIRINGS
 from bomgen.plan.schema import declaration_at
+from bomgen.plan.search_space import SOLD
 from bomgen.serve.engine import PROGRAMS, READERS, WIRING
 from bomgen.serve.form import GOALS, INQUIRY, NONE, PURPOSE, PURPOSES, QUESTIONS
 from bomgen.serve.server import INDEX, PAGE
@@ -65,10 +66,10 @@ def test_every_word_is_used_and_known() -> None:
     actions = (PAGE / "start.js").read_text("utf-8").partition("ACTIONS = {")[2].partition("};")[0]
     asked["goals"] = asked["hints"] = {*GOALS, *re.findall(r"(\w+): \(\w*\) =>", actions)}
     proposed = {name for question in QUESTIONS if question.kind == "choice" for name in question.proposed}
-    asked["values"] = {*PURPOSES, NONE, *proposed, *languages(), *declaration_at(("quote", "state")).words}
+    asked["values"] = {*PURPOSES, NONE, SOLD, *proposed, *languages(), *declaration_at(("quote", "state")).words}
     numbers = {declaration_at(question.path).unit for question in QUESTIONS if question.kind == "number"}
     asked["readers"] = {*READERS, PROGRAMS}
-    asked["facts"] = {"model", "place", "power"}
+    asked["facts"] = {"model", "place", "power", "supplied", "supplies"}
     asked["units"] = numbers - {"count", "word"}
     asked["errors"] = {name.partition(".")[2] for name in words_of("en") if name.startswith("errors.")}
     code = "".join(path.read_text("utf-8") for path in [*PAGE.parent.glob("*.py"), PAGE / "api.js"])
