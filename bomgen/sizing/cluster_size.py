@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bomgen.core.diagnostics import Infeasible, PlanErrors
 from bomgen.core.messages import message
 from bomgen.core.provenance import Assumed, Figure, Given, require
+from bomgen.core.units import Exact
 from bomgen.plan.fabric_demand import Attachment, attachments
 from bomgen.plan.types import ESTIMATE, ONE_POOL, Hosts, Inference, Plan, Reinforcement, Training
 from bomgen.sizing import servers as peak
@@ -117,8 +118,9 @@ class Sizing(NamedTuple):
 def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Mapping[str, Attachment], Sizing]:
     """Return the plan, the attachment of its servers by fabric name, and its size.
 
-    Chassis for cards hold as few as let the same number of them carry the workload, each the same number. `bmc_gbps` is
-    the rate of a management port. Raises as `size_cluster` and `attachments`.
+    Chassis for cards hold as few as let the same number of them carry the workload, each the same number, without a
+    replica of a served model over more or other GPUs. `bmc_gbps` is the rate of a management port. Raises as
+    `size_cluster` and `attachments`.
     """
     attached = attachments(plan, bmc_gbps)
     sized = size_cluster(plan, attached)
@@ -136,9 +138,16 @@ def size_with_cards(plan: Plan, bmc_gbps: Figure) -> tuple[Plan, Mapping[str, At
         with suppress(Infeasible, PlanErrors):
             attached_to_filled = attachments(filled, bmc_gbps)
             sized_again = size_cluster(filled, attached_to_filled)
-            if require(sized_again.servers, "servers are counted").value <= servers:
+            fits = require(sized_again.servers, "servers are counted").value <= servers
+            if fits and _gpus_needed(sized_again) == _gpus_needed(sized):
                 return filled, attached_to_filled, sized_again
     return plan, attached, sized
+
+
+def _gpus_needed(sized: Sizing) -> tuple[Exact, Exact] | None:
+    """Return the GPUs that serving requires, without and with the margin; None for other workloads."""
+    need = sized.serving and sized.serving.need
+    return (need.gpus_required.value, need.gpus_to_buy.value) if need else None
 
 
 class _Run(NamedTuple):

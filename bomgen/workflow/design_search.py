@@ -373,7 +373,8 @@ def open_search(
         catalog = read_all(file, settings).catalog
     space = _with_servers(space, catalog)
     if not space.size:
-        raise error_at(source.mark((KEY,)), "no server that is varied has one of the GPUs; add one", "search", KEY)
+        text = "no server under `over` has one of the GPUs under `over`; add one, or write `sold`"
+        raise error_at(source.mark((KEY,)), text, "search", KEY)
     with suppress(PlanErrors):
         source = source_of(file, (*settings, *space.settings(0)))
     quoted = source.data.get("quote") or {}
