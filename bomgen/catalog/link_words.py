@@ -102,7 +102,9 @@ def read_link_words(text: str) -> LinkWords:
         optic = f"{reach}{said.get('lanes') or LANES.get(reach, {}).get(gbps // max(engines, 1), '')}"
         break
     said_ports = _only("ports", text)
+    per_port = ports == 0 and not _RATE.search(text)  # `NDR` alone is the rate of a port
     ports = engines or int(said_ports or 0) or (ports if optic or forms else 0)
+    gbps *= ports if per_port and ports == TWIN else 1
     if optic.endswith("8") and ports == TWIN:  # a twin-port DR8 is two DR4
         optic = f"{optic[:-1]}4"
     if fibre and connector and not (medium or optic or forms or gbps):

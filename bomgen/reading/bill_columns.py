@@ -56,8 +56,11 @@ _PASTED = (
     re.compile(
         rf"\W*(?P<name>\S.*?)\s*(?:[x×*:]|qty\.?:?|数量[:：]?)\s*(?P<pieces>[1-9][0-9,]*)\s*{_UNIT}?\W*", re.IGNORECASE
     ),
+    re.compile(
+        rf"\s*(?:\d+[.)]?\s{{2,}})?(?P<name>\S.*?)\s{{2,}}(?P<pieces>[1-9][0-9,]*)\s*{_UNIT}?\s*", re.IGNORECASE
+    ),
 )
-"""Lines of a text: pieces before the name of a part, or behind it. `2x400G` is a rate."""
+"""Lines of a text: pieces before the name of a part, or behind it, or as the last of columns. `2x400G` is a rate."""
 _WHOLE = re.compile(r"[1-9][0-9]*|[1-9][0-9]{0,2}(,[0-9]{3})+")
 
 Columns = dict[str, list[int]]

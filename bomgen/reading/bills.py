@@ -366,6 +366,9 @@ class _BlockReader:
         self.yen = _yen_of(self.headings)
         fabrics = {value for row in block.table.rows for value in _texts(row, self.columns.get("fabric", ()))}
         self.is_storage_apart = any(map(_is_storage, fabrics))
+        networks = Counter(map(_fabric_in, fabrics))
+        self.networks = {text: network for text in fabrics if networks[network := _fabric_in(text)] == 1}
+        """Networks by the words that alone name them; `compute-a` and `compute-b` are two."""
 
     def read(self, most: int) -> _Read:
         reading = _Read(self.block, [], [])
@@ -401,11 +404,17 @@ class _BlockReader:
         whole = f"{description} ; {numbers}" if numbers != part else description
         notes = (text.get("fabric", ""), text.get("role", ""), text.get("category", ""), self.section, remarks)
         words = f"{self.section} ; {text.get('category', '')} ; {description}"
-        stated = _place(text.get("fabric", ""), text.get("role", ""), words)
+        fabric = text.get("fabric", "")
+        fabric = self.networks.get(fabric) or fabric
+        stated = _place(fabric, text.get("role", ""), words)
         if not any(stated[1:]):  # a remark beside a description that states the place may name other devices
-            stated = _place(text.get("fabric", ""), text.get("role", ""), f"{words} ; {remarks}")
+            stated = _place(fabric, text.get("role", ""), f"{words} ; {remarks}")
         if self.is_storage_apart and stated.fabric == STORAGE and not _is_storage(text.get("fabric", "storage")):
             stated = stated._replace(fabric=IN_BAND)  # a front end, without the storage
+        recognition = self.index.recognize(part, whole)
+        if remarks and not (recognition.named or recognition.may_be or recognition.closest or recognition.unsold):
+            described = self.index.recognize(part, f"{whole} ; {remarks}")  # a column without a known heading
+            recognition = described if described.named else recognition
         spare = self._whole(row, "spare")
         net = _cell(row, self.columns, "net")
         return SentLine(
@@ -413,7 +422,7 @@ class _BlockReader:
             part=part,
             description=description,
             notes=" ; ".join(filter(None, notes)),
-            recognition=self.index.recognize(part, whole),
+            recognition=recognition,
             catalog=self.index.catalog,
             place=stated._replace(fabric=stated.fabric or self.fabric),
             quantity=quantity,

@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import ANY_LENGTH, CHASSIS, KINDS, NOT_PARTS, Catalog, Record, id_at_length
+from bomgen.catalog.identity import identity
 from bomgen.catalog.link_words import TRANSCEIVER, LinkWords, read_link_words
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
@@ -23,6 +24,7 @@ from bomgen.core.messages import Message, message
 from bomgen.core.yaml_source import read_data
 from bomgen.reading.part_words import (
     GPU,
+    GPU_COUNT,
     LEAST_NAME,
     MARKS,
     SERVER,
@@ -95,6 +97,8 @@ class Recognition(NamedTuple):
     """The part with the most similar number, used if a design needs it."""
     words: LinkWords = LinkWords()
     """What the text says of a module or cable that no number identifies."""
+    alike: tuple[tuple[str, str], ...] = ()
+    """Kinds and ids of the parts that the same words describe, where no number tells them apart."""
 
     @property
     def guess(self) -> Recognition | None:
@@ -423,7 +427,7 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
             return Recognition(None, nearest=tuple(chassis))
     else:
         meant = _of_link(words, _called(whole, index), index)
-        if not meant and SERVER in _kinds_said(text):
+        if not meant and (SERVER in _kinds_said(text) or GPU_COUNT.search(whole)):
             meant = index.words.find_generic_server(gpus)
     unsold = next((number for token in _tokens(f"{part} {text}") if (number := index.find_unsold(token))), None)
     if len(meant) == 1:
@@ -431,7 +435,8 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
         length = words.length_m if kind == "cable" else None
         said = message("xray-by-words", words=max((*text.split(" ; "), part), key=len)[:SHOWN_WORDS])
         named = Named(kind, id, length, False, said)
-        return Recognition(named, nearest=() if unsold else _mistyped(part, named, index), unsold=unsold, words=words)
+        near, alike = () if unsold else _mistyped(part, named, index), _alike(kind, id, words, index)
+        return Recognition(named, nearest=near, unsold=unsold, words=words, alike=alike)
     near = () if unsold or meant or not part or " " in part else index.nearest(part)
     slip = next((name for name in near if _is_slip(part.strip().lower(), name)), "")
     closest = index.find(slip, whole) if slip else None
@@ -448,6 +453,13 @@ def _of_link(words: LinkWords, called: list[tuple[str, str]], index: PartIndex) 
         return named
     fits = [(record.kind, record.id) for record in fitting_records(words, index.catalog)]
     return named if named and len(fits) != 1 else fits or called
+
+
+def _alike(kind: str, id: str, words: LinkWords, index: PartIndex) -> tuple[tuple[str, str], ...]:
+    """Return the parts of the same name, and the modules and cables that have all that the words say."""
+    name = identity(index.catalog.find_original(kind, id)).name
+    alike = (each for each in index.catalog.all(kind) if identity(each).name == name or has_words(each, words))
+    return tuple((record.kind, record.id) for record in alike if record.id != id)
 
 
 def _contradict(words: LinkWords, part: tuple[str, str], index: PartIndex) -> bool:
@@ -499,7 +511,7 @@ def _is_kind(kind: str, text: str) -> bool:
     """Return whether the words of a text permit a kind of part; a server with GPUs is not a GPU."""
     said = _kinds_said(text)
     if kind == GPU:
-        return SERVER not in said
+        return SERVER not in said and not GPU_COUNT.search(text.lower())
     return not said or kind in said or kind not in words_of("kinds")
 
 

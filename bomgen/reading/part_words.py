@@ -25,12 +25,15 @@ _TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
 _IDEOGRAPH = re.compile("([\u3400-\u9fff])")
 _BETWEEN_IDEOGRAPHS = re.compile("(?<=[\u3400-\u9fff]) (?=[\u3400-\u9fff])")
 _TIMES = re.compile(r"\b(\d{1,2})\s*[x×*]\s*(?=[a-z])")
-_COUNT = re.compile(r"(?<![\w.])(\d{1,2})(?:[- ]?gpus?\b|[- ]way\b|\s*卡)")
+_TIMES_BEHIND = re.compile(r"\b([a-z]{1,3}\d{2,4})\s*[x×*]\s*(\d{1,2})\b")
+GPU_COUNT = re.compile(r"(?<![\w.])(\d{1,2})(?:[- ]?gpus?\b|[- ]way\b|\s*卡)|([四八])卡")
+"""The GPUs that a server has, as in `8-GPU`, `8-way` and `八卡`."""
+_NUMERALS = {"四": 4, "八": 8}
 _SIZES = re.compile(r"\d+(?:\.\d+)?")
 _MEMORIES = re.compile(rf"memory {_SIZES.pattern}(?: / {_SIZES.pattern})*")
 """What a note about memory begins with: the sizes [GB] that documents give."""
 _MEMORY = re.compile(r"\b(\d+)\s*gb\b")
-_MEMORY_OF = re.compile(r"[\s(/-]*(?:(?:sxm\d?|pcie|nvl|oam|gpus?|tensor|core)\s+)*\(?(\d+)\s*gb\b(?!/s|ps)")
+_MEMORY_OF = re.compile(r"[\s(/-]*(?:(?:sxm\d?|pcie|nvl|oam|gpus?|tensor|core)\s+)*\(?(\d+)\s*gb?\b(?!/s|ps)")
 """The memory directly after the name of a GPU; sizes elsewhere may be of other parts of a server."""
 _TIMES_MEMORY = (1, 4, 8)
 """GPUs whose memory a name may have: one, or a whole board as in `DGX A100 640GB`."""
@@ -124,7 +127,8 @@ class PartWords:
 
     def find_gpus(self, text: str) -> Gpus:
         """Return the GPUs that a text names."""
-        spaced = _space_ideographs(_TIMES.sub(r"\1 x ", text.lower()))
+        counted = _TIMES_BEHIND.sub(r"\2 x \1", text.lower())
+        spaced = _space_ideographs(_TIMES.sub(r"\1 x ", counted))
         words, ends = split_words(spaced), [match.end() for match in _TOKEN.finditer(spaced) if match[0].strip(MARKS)]
         ids, pieces, at, unknown = frozenset[str](), None, 0, False
         while at < len(words):
@@ -139,8 +143,8 @@ class PartWords:
                     at += size - 1
                     break
             at += 1
-        said = _COUNT.search(text.lower())
-        pieces = pieces or (int(said.group(1)) if said else None)
+        if not pieces and (said := GPU_COUNT.search(text.lower())):
+            pieces = _NUMERALS.get(said[2]) or int(said[1])
         return Gpus(frozenset() if unknown else self._narrow(ids, text.lower(), words), pieces, unknown)
 
     def _has_memory(self, id: str, size: int) -> bool:
@@ -158,10 +162,10 @@ class PartWords:
         return [id for id in servers if not gpus.ids or str(find(SERVER, id).value(GPU)) in gpus.ids]
 
     def find_generic_server(self, gpus: Gpus) -> list[Part]:
-        """Return the generic servers with this number of these GPUs."""
+        """Return the generic servers with these GPUs, and with their number if it is stated."""
         usual = {id for id in gpus.ids if _USUAL_FORM in id} or gpus.ids
         servers = (server for server in self._generic if server.value(GPU) in usual)
-        return [(SERVER, server.id) for server in servers if int(server.value("gpus") or 0) == gpus.pieces]
+        return [(SERVER, server.id) for server in servers if gpus.pieces in (None, server.value("gpus"))]
 
     def _narrow(self, ids: frozenset[str], text: str, words: Sequence[str]) -> frozenset[str]:
         sizes = {f"{size} GB" for size in _MEMORY.findall(text)}

@@ -190,7 +190,10 @@ def _describe(design: DesignFound, language: Language) -> str:
     tiers = ((language.value(tier, "word"), count) for tier, count in design.tiers)
     switches = " + ".join(word("xray-tier", count=count, tier=tier) for tier, count in tiers)
     said = [language.value(design.topology, "word"), language.beside(switches, design.switch)]
-    said += [word("xray-ratio", ratio=design.ratio)] if design.ratio else []
+    if design.ratio:
+        said.append(word("xray-ratio", ratio=design.ratio))
+    elif len(design.tiers) > 1:
+        said.append(word("xray-ratio-unknown"))
     said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
     said += [language.value(design.homing, "word")] if design.homing else []
     said += [word("xray-repeats")] if design.repeats else []

@@ -17,6 +17,7 @@ from bomgen.reading.part_numbers import Recognition
 from bomgen.xray.laws import (
     GENERAL,
     LIKELY,
+    MOST_ENGINES,
     PINPOINTED,
     SPARE_SHARE,
     ConsistencyChecks,
@@ -107,7 +108,24 @@ def find_mismatches(fit: DesignFit, scope: Scope, bill: SentBill) -> Iterator[Fi
             if len(part.lines) > 1:  # the count is the total of all of them
                 numbers = tuple(str(line.mark.line) for line in part.lines)
                 shown = message("xray-in-lines", part=part.slots[0].name, lines=numbers)
-            yield at_line("doubt", line, code, part.off, PINPOINTED, part=shown, **counts)
+            severity: Severity = "unknown" if part.off < 0 and _may_be_listed(part, scope, bill) else "doubt"
+            yield at_line(severity, line, code, part.off, PINPOINTED, part=shown, **counts)
+
+
+def _may_be_listed(part: NeededPart, scope: Scope, bill: SentBill) -> bool:
+    """Return whether unrecognised lines, or lines without a readable quantity, may have the missing pieces."""
+    kind, id = part.slots[0].kind, part.slots[0].id
+    unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
+    pieces = sum(line.quantity or 0 for line in unknown)
+    if kind == "transceiver":
+        record = bill.catalog.find_original(kind, id)
+        gbps = int(record.value("rate_gbps") or 0) // int(record.value("ports") or 1)
+        pieces = 0
+        for line in unknown:
+            words = line.recognition.words
+            if words.gbps // max(words.ports, 1) in (0, gbps):
+                pieces += (line.quantity or 0) * (words.ports or MOST_ENGINES)
+    return bill.has_uncounted(kind) or pieces >= -part.off
 
 
 def _stand_in(part: NeededPart, scope: Scope, bill: SentBill) -> SentLine | None:
@@ -138,10 +156,7 @@ def _missing(part: NeededPart, scope: Scope, bill: SentBill) -> Finding:
     near = [line for line in scope.own if line.kind == part.slots[0].category] or list(scope.own) or list(bill.lines)
     name, position = part.slots[0].name, part.slots[0].links or part.slots[0].tier
     said = message("xray-missing", pieces=part.expected, part=name, place=position or part.slots[0].category)
-    kind = part.slots[0].category
-    unknown = [line for line in bill.lines if line.place.fabric in ("", scope.name) and line.may_be(kind)]
-    may_be_there = bill.has_uncounted(kind) or sum(line.quantity or 0 for line in unknown) >= part.expected
-    severity: Severity = "unknown" if may_be_there else "doubt"
+    severity: Severity = "unknown" if _may_be_listed(part, scope, bill) else "doubt"
     return Finding(severity, said, near[-1].mark, None, -part.expected, None, PINPOINTED, part.slots[0].id)
 
 
@@ -242,7 +257,7 @@ class DesignFound(NamedTuple):
     """Switches by tier."""
     switch: str
     ratio: str
-    """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks."""
+    """Downlink to uplink bandwidth of a leaf, as built; empty without uplinks, or where no line counts the links."""
     planes: int
     homing: str
     repeats: bool
@@ -491,6 +506,17 @@ def _count_carried(fitted_plan: FittedPlan, catalog: Catalog) -> int:
     return carried if carried >= MOST_CARRIED * servers.number else 0
 
 
+def _counts_links(fitted_plan: FittedPlan) -> bool:
+    """Return whether lines with the right quantity count the links of every kind, by their cables or modules."""
+    counted = set[str]()
+    for part in fitted_plan.fit.parts:
+        kinds = {slot.links for slot in part.slots}
+        # A surplus on lines of links of several kinds may be links.
+        if part.lines and not part.off and (len(kinds) == 1 or not part.spares):
+            counted |= kinds
+    return counted >= {links.kind for links in fitted_plan.design.fabrics[0].fabric.links}
+
+
 def _design(fitted_plan: FittedPlan, catalog: Catalog) -> DesignFound:
     built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
@@ -500,7 +526,7 @@ def _design(fitted_plan: FittedPlan, catalog: Catalog) -> DesignFound:
         topology=built.topology,
         tiers=tuple((tier.name, int(tier.count.value)) for tier in built.tiers),
         switch=leaf.switch.identity.name if leaf else "",
-        ratio=f"{float(ratio):.3g}" if ratio else "",
+        ratio=f"{float(ratio):.3g}" if ratio and _counts_links(fitted_plan) else "",
         planes=int(built.planes.value) if built.planes else 1,
         homing=str(fitted_plan.candidate.fabric.get("homing", "")),
         repeats=bool(fitted_plan.candidate.given),

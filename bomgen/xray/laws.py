@@ -364,11 +364,17 @@ class ConsistencyChecks:
     def _check_spares(self) -> Iterator[Finding]:
         for kind in SPARED if self.bill.has_spares else ():
             lines = [line for line in self.bill.lines if line.kind == kind and line.quantity and not line.in_stock]
-            by_part = group_by(lines, lambda line: line.recognition.named.part if line.recognition.named else "")
+            by_part = group_by(lines, _spared_part)
             spared = {part for part, listed in by_part.items() if any(line.spare for line in listed)}
             for part, listed in by_part.items():
                 if spared and part not in spared:
                     yield at_line("doubt", listed[0], "no-spares", weight=LIKELY, part=listed[0].shown)
+
+
+def _spared_part(line: SentLine) -> str:
+    """Return the part that spares replace, with the cage that words name beside it, such as a flat top."""
+    named = line.recognition.named
+    return f"{named.part if named else ''} {line.recognition.words.cage}"
 
 
 def _by_links(lines: Sequence[SentLine]) -> Iterator[list[SentLine]]:

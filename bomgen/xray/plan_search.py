@@ -180,7 +180,7 @@ def _most_spares(part: NeededPart) -> int:
 def compatible(line: SentLine, slot: PlacedPart) -> bool:
     """Return whether a line may fill a position of a design: the same part, without contradicting statements."""
     named, stated = line.recognition.named, line.place
-    if named is None or (named.kind, named.id) != (slot.kind, slot.id):
+    if named is None or (slot.kind, slot.id) not in ((named.kind, named.id), *line.recognition.alike):
         return False
     if slot.category in ("server", "nic"):
         return True

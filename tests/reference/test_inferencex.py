@@ -53,11 +53,11 @@ def range_of(row: dict[str, Any], worked: Worked) -> tuple[float, float, float]:
     if not row["disaggregated"]:
         slow, fast = speed.rates
         return float(slow.value), float(speed.of_gpu.value), float(fast.value)
-    assert serving.need.speed is not None
-    load = float(speed.in_flight.value)
-    alone = serving.need.speed._replace(mixed=False).times(load).tpot
+    replica = serving.need.speed
+    assert replica is not None
+    alone = replica._replace(load=replica.load._replace(shared_gpus=0.0)).times(float(speed.in_flight.value)).tpot
     low, high = (float(end.value / speed.tpot.value) for end in speed.intervals["tpot"])
-    of_gpu = load / alone / row["gpus"]
+    of_gpu = float(speed.in_flight.value) / alone / row["gpus"]
     return of_gpu / high, of_gpu, of_gpu / low
 
 

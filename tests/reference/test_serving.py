@@ -20,7 +20,7 @@ ROWS = [
     for table in DATA["measured"]
     for row in table["rows"]
 ]
-WITHIN = 0.85
+WITHIN = 0.9
 """Share of the published rows that lie in the range of the prediction, at least."""
 
 Built = Callable[[dict[str, Any]], dict[str, Any]]

@@ -68,16 +68,33 @@ def test_a_plan_and_a_search_get_the_same_times(keys: dict[str, Any], worked: Wo
     assert times.shared == pytest.approx(float(speed.shared.value))
 
 
-def test_prompts_of_others_are_counted_once(worked: Worked) -> None:
-    """The share of their time that delays a first token is not in the time per output token, and the rest is."""
-    speed = served(worked, concurrency=1, **DENSE).need.speed
-    part = speed.coefficients.values[serving.SHARE]
+@pytest.mark.parametrize(("longest", "load", "part"), [(1.0, {}, 0.1), (2.0, {}, 0.0), (1.0, {"per": 60}, 0.0)])
+def test_prompts_of_others_are_counted_once(longest: float, load: dict[str, int], part: float, worked: Worked) -> None:
+    """What delays a first token is not in the time per output token; where requests start apart, nothing delays it."""
+    lengths = {key: {"mean": mean, "p95": int(mean * longest)} for key, mean in LENGTHS.items()}
+    keys = {"requests_per_minute": load["per"]} if load else {"concurrency": 1}
+    speed = served(worked, **DENSE | lengths | keys).need.speed
     alone, times = speed.times(1.0), speed.times(17.0)
     waiting = serving.OVERLAP * 16 * times.shared
     assert times.ttft - times.undisturbed == pytest.approx(part * waiting)
     assert times.tpot - times.decode == pytest.approx((1 - part) * waiting / 500)
     assert alone.tpot == pytest.approx(alone.decode)
-    assert 0.01 < part < 0.5
+
+
+def test_sglang_processes_prompts_in_steps_of_their_own(worked: Worked) -> None:
+    """Short prompts that arrive apart share no chunk, unless outputs are short; equal ones, and vLLM's, do."""
+
+    def chunked(longest: int, output: int = 500, **keys: Any) -> float:
+        means = {"prompt_tokens": 1000, "output_tokens": output}
+        lengths = {key: {"mean": mean, "p95": mean * longest} for key, mean in means.items()}
+        speed = served(worked, concurrency=1, **DENSE | lengths | keys).need.speed
+        alone, times = speed.times(1.0), speed.times(16.0)
+        return float((alone.prompt - times.shared) / alone.prompt)
+
+    assert chunked(2, engine="sglang") == pytest.approx(0)
+    assert chunked(1, engine="sglang") > 0.1
+    assert chunked(2, engine="vllm") > 0.1
+    assert 0 < chunked(2, output=6, engine="sglang") < chunked(2, output=3, engine="sglang")
 
 
 def test_a_step_by_hand(worked: Worked) -> None:
@@ -118,8 +135,8 @@ def test_the_fit_is_of_the_rows_that_are_there() -> None:
     found = load(SERVING_FIT)
     for key, name in (("rows_sha256", serving_rows.ROWS), ("facts_sha256", SERVING_FACTS)):
         assert found[key] == hashlib.sha256(file(name)).hexdigest()
-    assert set(found["terms"]) == {*COEFFICIENTS.values(), serving.SHARE, serving.CONSTANT}
-    assert len(found["terms"]) == 10
+    assert set(found["terms"]) == {*COEFFICIENTS.values(), serving.CONSTANT}
+    assert len(found["terms"]) == 9
 
 
 def test_every_row_names_its_source_and_most_are_used() -> None:
@@ -143,8 +160,8 @@ def test_the_rows_are_predicted() -> None:
         found = {name: known.values.get(COEFFICIENTS.get(name, ""), 1.0) * terms[name] for name in terms}
         prompt = sum(found[name] for name in PROMPT if name not in CHUNKED), sum(found[name] for name in CHUNKED)
         step = sum(found[name] for name in DECODE)
-        parts = Parts(step, *prompt, constant=0.0, share=known.values[serving.SHARE])
-        times = times_of_load(parts, row.work, row.split, Load(row.output, mixed=1.0, drafting=1.0))
+        parts = Parts(step, *prompt, constant=0.0)
+        times = times_of_load(parts, row.work, row.split, Load(row.output, 1.0, 1.0, row.apart, row.waited))
         errors.append(abs(times.tpot * known.corrections[serving.TPOT] / row.tpot - 1))
         below += row.tpot < sum(terms[name] for name in READING)
     assert len(errors) > 1000
@@ -153,7 +170,7 @@ def test_the_rows_are_predicted() -> None:
 
 
 def test_intervals_widen_with_what_was_not_measured(worked: Worked) -> None:
-    """Mixtures err more than dense models; accelerators and formats without rows have a factor of two."""
+    """Mixtures err more than dense models in SGLang; accelerators and formats without rows have a factor of two."""
 
     def width(gpu: str, **keys: Any) -> float:
         span = result(worked(plan(gpu, concurrency=16, **keys)))["workload"]["latency"][
@@ -161,7 +178,7 @@ def test_intervals_widen_with_what_was_not_measured(worked: Worked) -> None:
         ]
         return float(span["high"] / span["low"])
 
-    assert width("h200-sxm", **DENSE) < width("h200-sxm", **MIXTURE)
+    assert width("h200-sxm", engine="sglang", **DENSE) < width("h200-sxm", engine="sglang", **MIXTURE)
     assert width("mi355x", **DENSE) >= 3.99
     assert width("h200-sxm", **(DENSE | {"precision": "int4"})) >= 3.99
 
@@ -227,15 +244,18 @@ def test_the_rows_of_an_accelerator_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gpu", "model", "said"),
+    ("gpu", "keys", "said"),
     [
-        ("h100-sxm", "llama-3.1-70b", None),
-        ("b200-sxm", "qwen3-32b", "(measurements: 120, models: 1)"),
-        ("h20", "llama-3.1-70b", "No published measurement of "),
+        ("h100-sxm", {}, None),
+        ("b200-sxm", {"model": "qwen3-32b"}, "(measurements: 120, models: 1)"),
+        ("h20", {}, "No published measurement of "),
+        ("h20", {"measured": [{"concurrency": 16, **LENGTHS, "tpot": "30 ms"}]}, None),
+        ("h100-sxm", {"precision": "int4"}, "No published measurement has weights in int4"),
     ],
 )
-def test_few_rows_of_an_accelerator_are_told(gpu: str, model: str, said: str | None, worked: Worked) -> None:
-    """In the report, not where the accelerator has rows of several models."""
-    report = worked(plan(gpu, model=model, precision="fp8", parallelism={"tensor": 8}, concurrency=16))
-    notes = render(report, ("report.md",))["report.md"].decode("utf-8")
-    assert said in notes if said else "measure a replica before" not in notes
+def test_few_rows_of_an_accelerator_are_told(gpu: str, keys: dict[str, Any], said: str | None, worked: Worked) -> None:
+    """In report and quote, not where the accelerator has rows of several models, or the plan has its own."""
+    asked = {"model": "llama-3.1-70b", "precision": "fp8", "parallelism": {"tensor": 8}, "concurrency": 16}
+    for text in render(worked(plan(gpu, **asked | keys)), ("report.md", "md")).values():
+        notes = text.decode("utf-8")
+        assert said in notes if said else "measure a replica before" not in notes

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import bomgen
 from bomgen.catalog.files import Catalog
+from bomgen.core.messages import read_language
 from bomgen.xray.contents import open_bill
 from bomgen.xray.inspection import Inspection, inspect
 from bomgen.xray.laws import Finding
@@ -100,7 +101,8 @@ def put_error(rows: Sequence[Row], mode: str, random: Random) -> Broken | None:
             return None
         at = random.choice(fibres)
         part = FIBRES[rows[at]["part"][:-5]] + rows[at]["part"][-5:]
-        rows[at] |= {"part": part, "sku": part.upper(), "description": "fibre"}
+        name = CATALOG.find_original("cable", f"{part[:-3]}xxx").value("name")
+        rows[at] |= {"part": part, "sku": part.upper(), "description": f"{name}, {int(part[-3:])} m"}
         return Broken(rows, (at + 2,))
     if mode == "swap":
         pairs = [
@@ -140,6 +142,49 @@ def put_error(rows: Sequence[Row], mode: str, random: Random) -> Broken | None:
         return None
     rows[at]["quantity"] = str(wrong)
     return Broken(rows, (at + 2,))
+
+
+WORDS = {
+    "en": {
+        **{"compute": "Compute network", "storage": "Storage network", "switch": "switch"},
+        **{"server-leaf": "server to leaf", "leaf-spine": "leaf to spine", "server": "server"},
+        **{"server end": "server side", "leaf end": "leaf side", "spine end": "spine side"},
+    },
+    "zh": {
+        **{"compute": "计算网", "storage": "存储网", "switch": "交换机"},
+        **{"server-leaf": "服务器到 Leaf", "leaf-spine": "Leaf 到 Spine", "server": "服务器"},
+        **{"server end": "服务器侧", "leaf end": "Leaf 侧", "spine end": "Spine 侧"},
+    },
+}
+"""Networks, links and ends as a bill says them."""
+
+
+def in_words(rows: Sequence[Row], language: str) -> list[Row]:
+    """The bill with the catalogue's descriptions in place of part numbers, and networks and places in words."""
+    words, names = WORDS[language], read_language(language).get("records", {})
+
+    def role_of(row: Row) -> str:
+        links, _, tier = row["role"].partition("/")
+        if row["category"] == "switch":
+            return f"{links} {words['switch']}"
+        ends = [words[links]] if links in words and "-" in links else []
+        return ", ".join([*ends, words[f"{tier} end"]] if tier else ends)
+
+    def describe(row: Row) -> str:
+        kind, part = row["category"], row["part"]
+        family = re.sub(r"\d\d[0-9a](?=v?$)", "xxx", part) if kind == "cable" else part
+        name, metres = names.get(f"{kind}/{family}"), re.search(r", ([\d.]+) m$", row["description"])
+        return f"{name}，{metres[1]} 米" if name and metres else name or row["description"]
+
+    return [
+        {"Network": words.get(row["fabric"], ""), "Item": describe(row), "Where": role_of(row), **_counts(row)}
+        for row in rows
+        if row["category"] in ("server", *KINDS)
+    ]
+
+
+def _counts(row: Row) -> Row:
+    return {"Qty": row["quantity"], "Spare": row["spare"]}
 
 
 def _transposed(digits: str, random: Random) -> int:

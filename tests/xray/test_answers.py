@@ -21,13 +21,13 @@ def look_at(text: str) -> Xray:
 
 
 def test_network_that_is_larger_than_its_servers_need() -> None:
-    """Twice the leaves of 16 servers: the answer says how many servers they carry, and nothing is doubted."""
+    """Twice the leaves of 16 servers: the answer says how many they carry, and no ratio, since no link is counted."""
     found = look_at(
         "model,role,quantity\nQM9700,Spine Switch,8\nQM9700,Leaf Switch,16\nHGX H100 SXM5,Compute Node,32\n"
     )
     assert answer(found, ENGLISH) == (
         "The bill lists 32 x HGX H100 8-GPU server (generic) (256 GPUs); compute: rail-optimized, 16 leaf + 8 spine "
-        "(QM9700), 1:1, with ports for 64 servers.",
+        "(QM9700), oversubscription cannot be told, with ports for 64 servers.",
         "Nothing on it contradicts the rest.",
     )
 
@@ -169,6 +169,21 @@ def test_errors_of_a_point_to_point_sheet(sheet: str, said: tuple[int, str]) -> 
         (
             'Description,Qty\n"2x400G OSFP DR8 twin port 800G",128\n"MPO-12/APC to MPO-12/APC OS2 10m",128\n',
             "128 fabric",
+        ),
+        # text out of a PDF, whose columns are gaps; NDR is the rate of each port of a twin-port module
+        (
+            "Item  Description                        Qty\n1     HGX H100 8-GPU server              16\n"
+            "2     QM9790 switch, leaf                4\n3     QM9790 switch, spine               2\n"
+            "4     NDR twin-port OSFP 2xSR4, switch   192\n5     NDR single-port OSFP SR4, HCA      128\n"
+            "6     MPO-12/APC multimode fiber, 10 m   256\n",
+            "compute: rail-optimized, 4 leaf + 2 spine (QM9790), 1:1.",
+        ),
+        # specifications under a heading that nobody knows
+        (
+            "设备名称,规格要求,单位,数量\n参数面接入交换机,64*400G,台,16\n参数面汇聚交换机,64*400G,台,8\n"
+            "交换机侧光模块,400G QSFP112 DR4 单模,个,1536\n光模块,400G QSFP112 DR4 服务器网卡侧,个,512\n"
+            "参数面光纤,MPO-12/APC 单模跳线 30m,根,1024\n",
+            "compute: 16 leaf + 8 spine, 512 server-leaf links (400G), 512 fabric links (400G).",
         ),
     ],
 )

@@ -69,6 +69,8 @@ def codes(text: str) -> list[tuple[str, int]]:
             ",,Subtotal,2500\n,,Tax 13%,325\n,,Total,2825",
             [],
         ),
+        ("Part,Qty,Unit price,Amount\nX,2,1000,2000\n,,zzgl. MwSt. 19 %,380\n,,Gesamtsumme,2380", []),
+        ("Part,Qty,Unit price,Amount\nX,2,1000,2000\n,,另加13%增值税,260\n,,合计,2260", []),
         ("Part,Qty,Unit price,Amount\nX,2,1000,2000\nY,1,500,500\n,,Tax 13%,352\n,,Total,2852", [("sum", 4)]),
         ("Part,Qty,Unit price,Amount\nX,2,1000,2000\nY,1,500,500\n,,Total,2600", [("sum", 4)]),
         # pieces with spares in a column of their own are paid for, too

@@ -8,7 +8,7 @@ from random import Random
 
 import jsonschema
 import pytest
-from bills_with_errors import CATALOG, MODES, look, put_error, random_plan, rank_of_error, rows_of
+from bills_with_errors import CATALOG, MODES, in_words, look, put_error, random_plan, rank_of_error, rows_of
 from depth import DEEP
 
 import bomgen
@@ -173,6 +173,32 @@ def test_one_error_is_found() -> None:
             (missed if rank is None else late).append((mode, broken[1:], said))
     assert missed == []
     assert len(late) <= 0.02 * ERRORS, late
+
+
+@pytest.mark.parametrize("words", ["en", "zh"])
+def test_bills_in_words(words: str) -> None:
+    """Descriptions in place of part numbers, two parts of one name among them, are no doubt, and hide no error."""
+    plan = {"topology": "rail-optimized", "switch": "qm9700"}
+    rows = rows_of(
+        {
+            "bomgen": 1,
+            "name": "described",
+            "cluster": {"server": "dgx-h100", "servers": 32},
+            "fabrics": {"compute": plan, "storage": "default"},
+            "spares": {"transceiver": "2%", "cable": "2%"},
+        }
+    )
+    assert {each["description"] for each in rows} >= {"QSFP112 SR4 400G"}  # the name of two parts
+    assert {each.severity for each in look(in_words(rows, words)).found.findings} == {"unknown"}
+    random, late = Random(64), list[object]()  # noqa: S311
+    for mode in ("count", "swap", "fibre", "spares") if not DEEP else [*("count", "swap", "fibre", "spares") * 25]:
+        broken = None
+        while broken is None:
+            broken = put_error(rows_of(random_plan(random)) if DEEP else rows, mode, random)
+        found = look(in_words(broken.rows, words))
+        if rank_of_error(found, broken) != 0:
+            late.append((mode, broken.lines, [str(each.message) for each in found.found.findings[:2]]))
+    assert len(late) <= (5 if DEEP else 0), late
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 An observation is the sum of its parts, each the seconds of a term at line rate times an inverse efficiency, and perhaps
 a scale that several parts share. Each follows from its log, a base and the deviations of the levels that the row
 belongs to: an inverse efficiency that cannot be below 1, since nothing is faster than the data sheet, is 1 and the
-exponential of it, a share is its logistic, others are the exponential itself. Penalised least squares of log errors,
+exponential of it, others are the exponential itself. Penalised least squares of log errors,
 with Huber's loss, find base and deviations together; each is drawn towards its prior by a ridge, so that a level with
 few rows borrows from the others and a term that the rows do not identify keeps its prior.
 """
@@ -61,8 +61,6 @@ class Problem:
     """A row of a group of n rows weighs n to the power of minus this."""
     at_least_one: frozenset[str] = frozenset()
     """Inverse efficiencies that are never below 1."""
-    shares: frozenset[str] = frozenset()
-    """Scales between 0 and 1."""
     aged: frozenset[str] = frozenset()
     """Terms that the age of the software makes slower."""
     age: float = 1.0
@@ -88,13 +86,12 @@ class Problem:
     def start(self) -> Array:
         """Logs of the priors."""
         prior = np.array([self.prior[name] for name in self.names])
-        return np.log((prior - self._among(self.at_least_one)) / (1 - prior * self._among(self.shares)))
+        return np.log(prior - self._among(self.at_least_one))
 
     def inverse_efficiencies(self, logs: Array) -> tuple[Array, Array]:
         """Return the inverse efficiencies of logs, and the logs' slopes of their own logs."""
-        bounded, share, excess = self._among(self.at_least_one), self._among(self.shares), np.exp(logs)
-        values = bounded + excess / (1 + share * excess)
-        return values, np.where(share, 1 - values, (values - bounded) / values)
+        bounded, excess = self._among(self.at_least_one), np.exp(logs)
+        return bounded + excess, excess / (bounded + excess)
 
     def ages(self) -> Array:
         """1 for terms that age, else 0."""

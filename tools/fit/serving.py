@@ -1,8 +1,7 @@
 """What is fitted of serving: the terms and their priors, and the measured times as sums of them.
 
 A row gives up to four observations: the time per output token, the time to the first token, the time of a whole batch,
-and the mean time of a request. Each is a sum of terms of a decode step and of a prompt; the share of the prompts of
-others that is processed before the first token moves time from one to the other.
+and the mean time of a request. Each is a sum of terms of a decode step and of a prompt.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import serving_rows
@@ -28,7 +28,6 @@ from bomgen.sizing.prediction.serving_terms import (
     CONSTANT,
     CONSTANT_S,
     DECODE,
-    SHARE,
     Load,
     Parts,
     ReplicaSplit,
@@ -49,21 +48,19 @@ PRIOR: Mapping[str, float] = {
     "reduces": 1.5,
     "prompt_arithmetic": 1.6,
     "prompt_starts": 3.0,
-    SHARE: 0.1,
     CONSTANT: 1.0,
 }
-WIDE_SPREADS = {"prompt_starts": 1.0, SHARE: 1.0}
-OTHER_SPREAD = 0.7
-"""Standard deviation of the log of an inverse efficiency, or of its excess over 1, around its prior."""
+OTHER_SPREAD, WIDE_SPREAD = 0.7, 1.0
+"""Standard deviations of the log of an inverse efficiency, or of its excess over 1, around its prior."""
 PROMPTS = ("prompt_arithmetic", "expert_arithmetic", "prompt_starts")
 OVERHEAD = ("starts", "requests")
 IMPORTANCE = {TPOT: 1.0, TTFT: 0.5, BATCH: 0.7, REQUEST: 1.0}
 """Weight of an observation by its kind; times of requests that are the sum of two others have none."""
 PROBLEM = Problem(
     prior=PRIOR,
-    spreads={name: WIDE_SPREADS.get(name, OTHER_SPREAD) for name in PRIOR},
+    spreads=dict.fromkeys(PRIOR, OTHER_SPREAD) | {"prompt_starts": WIDE_SPREAD},
     levels=(
-        Level("engine", {("starts",): 0.1, PROMPTS: 0.15, (CONSTANT,): 0.5, (SHARE,): 1.0}),
+        Level("engine", {("starts",): 0.1, PROMPTS: 0.15, (CONSTANT,): 0.5}),
         Level("generation", {OVERHEAD: 0.15, ("memory",): 0.2, ("arithmetic",): 0.2, PROMPTS: 0.15}),
     ),
     noise=0.15,
@@ -72,12 +69,11 @@ PROBLEM = Problem(
     enough=3e-4,
     power=0.5,
     at_least_one=frozenset(AT_LEAST_ONE),
-    shares=frozenset({SHARE}),
-    aged=frozenset(PRIOR) - {SHARE},
+    aged=frozenset(PRIOR),
 )
 FOLDS, SEED = 12, 0
-SHRUNK_WIDTH = 2
-"""Groups of an engine whose width counts as much as that of the widest engine, which it has without groups."""
+SHRUNK_WIDTH = 4
+"""Groups of an engine whose width counts as much as that of all times, which it has without groups."""
 SHRUNK_PAIR = 2
 """Rows of a pair whose mean error counts as much as none."""
 ENGINES = ("vllm", "sglang", "tensorrt-llm")
@@ -138,26 +134,21 @@ def times(rows: Sequence[MeasuredServing]) -> Times:
 def _parts(rows: Sequence[MeasuredServing]) -> dict[str, dict[tuple[str, ...], Array]]:
     """Return the seconds at line rate of each time of all rows, by the coefficients that multiply them.
 
-    Times are linear in the terms and in the share of prompts, so each term alone gives its part of all times.
+    Times are linear in the terms, so each term alone gives its part of all times.
     """
     work, machine = ServedWork(*columns(row.work for row in rows)), ServingMachine(*columns(r.machine for r in rows))
     split = ReplicaSplit(*columns(row.split for row in rows))
     drafted, output = split.verified - 1, np.array([row.output for row in rows])
-    mixed = np.array([float(row.mixed) for row in rows])
-    load = Load(output, mixed, steps_of_token(drafted, ACCEPTED * drafted, work.layers))
+    mixed, apart, waited = np.array([(row.mixed, row.apart, row.waited) for row in rows]).T
+    load = Load(output, mixed, steps_of_token(drafted, ACCEPTED * drafted, work.layers), apart, waited)
     none = np.zeros(len(rows))
     parts: dict[str, dict[tuple[str, ...], Array]] = {kind: defaultdict(lambda: none) for kind in IMPORTANCE}
 
     def add(coefficient: str | None, **seconds: Array) -> None:
-        alone = Parts(none, none, none, none, none)._replace(**seconds)
-        after, before = (
-            times_of_load(alone._replace(share=np.full(len(rows), share)), work, split, load) for share in (0.0, 1.0)
-        )
+        times = times_of_load(Parts(none, none, none, none)._replace(**seconds), work, split, load)
         names = (coefficient,) if coefficient else ()
         for kind in (TPOT, TTFT, BATCH):
-            first, moved = getattr(after, kind), getattr(before, kind) - getattr(after, kind)
-            parts[kind][names] = parts[kind][names] + first
-            parts[kind][(*names, SHARE)] = parts[kind][(*names, SHARE)] + moved
+            parts[kind][names] = parts[kind][names] + getattr(times, kind)
 
     for name, seconds in line_rate_terms(work, machine, split)._asdict().items():
         part = "step" if name in DECODE else "chunked" if name in CHUNKED else "prompt"
@@ -181,20 +172,17 @@ def half_widths(table: Times, predicted: Array, used: NDArray[np.bool_]) -> dict
     """Return the half widths of 90 % intervals, as logs, by time, then by engine and kind of model.
 
     From the times in `used`, which `predicted` gives without having seen their model. The width of an engine is drawn
-    towards that of the widest: a kind of model of which it has few rows may be as far off.
+    towards that of all engines and kinds: one model of a kind does not say how far off others are.
     """
     errors, engines = np.abs(np.log(predicted / table.measured)), table.labels["engine"]
     used = used & np.isin(engines, ENGINES)
     found: dict[str, dict[str, float]] = {}
     for time in (TPOT, TTFT, REQUEST):
-        found[time] = {}
-        for kind in KINDS.values():
-            of_kind = used & (table.kinds == f"{time} {kind}")
-            of_engines = {engine: _width(table, errors, of_kind & (engines == engine)) for engine in ENGINES}
-            widest = max(width for width, _ in of_engines.values())
-            for engine, (own, groups) in of_engines.items():
-                width = (groups * own + SHRUNK_WIDTH * widest) / (groups + SHRUNK_WIDTH)
-                found[time][f"{engine} {kind}"] = round(width, DIGITS)
+        found[time], (of_all, _) = {}, _width(table, errors, used & (table.kind == time))
+        for kind, engine in product(KINDS.values(), ENGINES):
+            own, groups = _width(table, errors, used & (table.kinds == f"{time} {kind}") & (engines == engine))
+            width = (groups * own + SHRUNK_WIDTH * of_all) / (groups + SHRUNK_WIDTH)
+            found[time][f"{engine} {kind}"] = round(width, DIGITS)
     return found
 
 

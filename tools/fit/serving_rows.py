@@ -20,6 +20,9 @@ from bomgen.catalog.parts import Model
 from bomgen.core.provenance import Cited, Figure, Reference, require
 from bomgen.sizing.prediction.coefficients import SERVING_FACTS, generation, load
 from bomgen.sizing.prediction.serving_terms import (
+    NARROW,
+    OWN_STEPS,
+    WAITED,
     ReplicaSplit,
     ServedWork,
     ServingMachine,
@@ -32,6 +35,9 @@ from bomgen.sizing.serving.gpu_memory import format_of_rest
 ROWS = "serving-steps.csv"
 RANDOM_LENGTHS = "0.8-1.0 random"
 MEAN_OF_RANDOM_LENGTHS = Fraction(9, 10)
+FROM_ONE_TOKEN = 0.58
+SPREAD_OF_LENGTHS = {"fixed": 0.0, RANDOM_LENGTHS: 0.06}
+"""Standard deviation of lengths over their mean, uniform from the least to the longest, otherwise from one token."""
 DRAFTING = "mtp"
 DRAFTED = 1.0
 """Tokens that rows with multi-token prediction draft per step, as the models have one module; few say so."""
@@ -69,6 +75,10 @@ class MeasuredServing(NamedTuple):
     output: float
     mixed: bool
     """Whether prompts are processed on the GPUs that decode."""
+    apart: float
+    """1: prompts do not arrive together, and are processed in steps of their own; else 0."""
+    waited: float
+    """Share of the prompts of others that is processed before the first token of a request."""
     tpot: float | None
     ttft: float | None
     batch: float | None
@@ -96,8 +106,6 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         raise Unusable(fields["note"])
     if not fields["concurrency"]:
         raise Unusable("the number of requests in flight is not published")
-    if fields["model"] in load(SERVING_FACTS)["left_out"]:
-        raise Unusable(load(SERVING_FACTS)["left_out"][fields["model"]])
     born = generation(fields["gpu"], SERVING_FACTS)
     if born is None:
         raise Unusable("too few rows of this generation of accelerators")
@@ -114,6 +122,7 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
     request = None
     if throughput and whole and measured and not fields["latency_s"] and not fields["tpot_ms"]:
         request = float(fields["concurrency"]) * output / (float(throughput) * gpus)
+    spread = SPREAD_OF_LENGTHS.get(fields["length_rule"], FROM_ONE_TOKEN)
     tpot, ttft = (float(fields[key]) / MILLISECONDS if fields[key] else None for key in ("tpot_ms", "ttft_ms"))
     ttft = ttft if whole and queued is None else None
     if tpot and ttft:
@@ -132,6 +141,8 @@ def _row(number: int, fields: Mapping[str, str]) -> MeasuredServing:
         split=split,
         output=output,
         mixed=whole,
+        apart=float(fields["engine"] in OWN_STEPS and spread > 0),
+        waited=WAITED * (spread <= NARROW),
         tpot=tpot,
         ttft=ttft,
         batch=float(fields["latency_s"]) if fields["latency_s"] else None,

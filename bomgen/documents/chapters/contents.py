@@ -15,7 +15,7 @@ from bomgen.core.document import Cell, Document, Drawing, Note, Path, Section, g
 from bomgen.core.language import Language
 from bomgen.design.assembly import BuiltFabric
 from bomgen.documents.chapters import evidence, money, site, sizing
-from bomgen.documents.chapters.sizing import margin_sentences, serving_sentences
+from bomgen.documents.chapters.sizing import evidence_sentences, margin_sentences, serving_sentences
 from bomgen.documents.charts import Chart, charts_of
 from bomgen.documents.tables import Writer, sums_of
 from bomgen.fabric.types import Fabric
@@ -169,6 +169,7 @@ def summarize_cluster(writer: Writer) -> Iterator[str]:
     yield from _bound(writer)
     yield from islice((*_training(writer), *_target(writer), *serving_sentences(writer)), 1)
     yield from margin_sentences(writer)
+    yield from evidence_sentences(writer)
     networks = [
         writer.word(
             "quote-network",

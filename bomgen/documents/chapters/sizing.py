@@ -16,7 +16,7 @@ from bomgen.plan.types import ASYNCHRONOUS, ESTIMATE
 from bomgen.pricing.costs import MILLION
 from bomgen.sizing.prediction.coefficients import generation_name, kind_of_model
 from bomgen.sizing.prediction.predict import Predicted, Prediction, nearest_to_run
-from bomgen.sizing.prediction.serving import MEASURED
+from bomgen.sizing.prediction.serving import MEASURED, UNMEASURED
 from bomgen.sizing.servers import given_gpus
 from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, LoadPoint, trade_off
 from bomgen.sizing.serving.replicas import Shortage, engine_command
@@ -389,14 +389,25 @@ FEW_MODELS = 3
 """Models below which the measurements of an accelerator say little of another model."""
 
 
+def evidence_sentences(writer: Writer) -> Iterator[str]:
+    """Yield a sentence about too few published measurements of such a model, its format or its split."""
+    inference, served = writer.report.plan.inference, writer.report.design.sizing.serving
+    speed = served.need.speed if served else None
+    if inference is None or inference.measured or speed is None or speed.coefficients.kind == MEASURED:
+        return
+    rows, models = speed.evidence
+    facts = {"gpu": writer.report.plan.cluster.gpu.identity.name, "rows": rows.value, "models": models.value}
+    if models.value < FEW_MODELS:
+        yield writer.word("serving-few-rows" if rows.value else "serving-no-rows", **facts)
+    elif speed.coefficients.kind == UNMEASURED:
+        over = "split" if speed.over_network else "format"
+        yield writer.word(f"serving-unmeasured-{over}", format=writer.language.value(inference.precision.value, "word"))
+
+
 def _reservations(writer: Writer, served: Serving) -> Iterator[str]:
-    """Yield sentences about few published measurements of such a model, and about a low end that misses the demand."""
-    inference, need, span = writer.report.plan.inference, served.need, served.requests_range
-    if need.speed and inference and not inference.measured and need.speed.coefficients.kind != MEASURED:
-        rows, models = need.speed.evidence
-        facts = {"gpu": writer.report.plan.cluster.gpu.identity.name, "rows": rows.value, "models": models.value}
-        if models.value < FEW_MODELS:
-            yield writer.word("serving-few-rows" if rows.value else "serving-no-rows", **facts)
+    """Yield sentences about too few published measurements, and about a low end that misses the demand."""
+    inference, span = writer.report.plan.inference, served.requests_range
+    yield from evidence_sentences(writer)
     asked = inference.requests_per_minute if inference else None
     if asked and span and span.low and span.low.value < asked.value:
         number = writer.language.number
@@ -456,7 +467,8 @@ def serving_sentences(writer: Writer) -> Iterator[str]:
         yield writer.word("sentence-serving-measured", **values)
     elif (low := served.of_gpu_range.low) and (high := served.of_gpu_range.high):
         ends = {"low": number(low.value), "high": number(high.value)}
-        yield writer.word("sentence-serving-estimated", **values, **ends)
+        known = "corrected" if inference.measured else "estimated"
+        yield writer.word(f"sentence-serving-{known}", **values, **ends)
 
 
 def margin_sentences(writer: Writer) -> Iterator[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, reduce
-from math import exp, log
+from math import exp, inf, log
 from typing import NamedTuple
 
 from bomgen.catalog.parts import Gpu
@@ -34,9 +34,11 @@ from bomgen.sizing.prediction.serving_terms import (
     CONSTANT_S,
     DECODE,
     FORMAT_FAMILIES,
+    NARROW,
     OVERLAP,
+    OWN_STEPS,
     PROMPT,
-    SHARE,
+    WAITED,
     WEIGHT_ONLY,
     Load,
     Parts,
@@ -72,7 +74,7 @@ class Coefficients(NamedTuple):
     """What the measurements say of a replica."""
 
     values: Mapping[str, float]
-    """Inverse efficiencies of terms, and the share of prompts of others."""
+    """Inverse efficiencies of terms."""
     kind: str
     """MEASURED, PREDICTED or UNMEASURED."""
     corrections: Mapping[str, float]
@@ -118,10 +120,9 @@ class ReplicaSpeed(NamedTuple):
     ranks: Figure
     pipeline: Figure
     output: Figure
-    mixed: bool
-    """Whether prompts share the GPUs with decode."""
-    drafted: tuple[float, float]
-    """Tokens that are drafted per step, and those accepted; 0 without drafting."""
+    load: Load[float]
+    verified: float
+    """Tokens of a request that a step processes: 1, and those that are drafted."""
     coefficients: Coefficients
     plain: tuple[ServedWork[float], ServingMachine[float]]
     """The same as `work` and `machine`, as floats."""
@@ -143,27 +144,22 @@ class ReplicaSpeed(NamedTuple):
             doublings=doublings(width, self.plain[1].domain),
             exchanges=float(ranks > 1),
             pipeline=float(self.pipeline.value),
-            verified=1.0 + self.drafted[0],
+            verified=self.verified,
             in_flight=in_flight,
         )
 
-    @property
-    def load(self) -> Load[float]:
-        """The load, besides its prompts and the requests in flight."""
-        return Load(self.output_tokens, float(self.mixed), steps_of_token(*self.drafted, self.plain[0].layers))
-
     def times(self, in_flight: float) -> Times[float]:
         """Return the times at a load."""
-        terms, load, values = self.at_line_rate(in_flight), self.load, self.coefficients.values
+        terms, values = self.at_line_rate(in_flight), self.coefficients.values
         seconds = {
             name: values[COEFFICIENTS[name]] * at_rate if name in COEFFICIENTS else at_rate
             for name, at_rate in zip(ServingTerms._fields, terms, strict=True)
         }
         step, chunked = sum(seconds[name] for name in DECODE), sum(seconds[name] for name in CHUNKED)
         prompt = sum(seconds[name] for name in PROMPT if name not in CHUNKED)
-        parts = Parts(step, prompt, chunked, self.constant, values[SHARE])
-        times = times_of_load(parts, self.plain[0], self.split(in_flight), load)
-        least, corrections = least_times(terms, load), self.coefficients.corrections
+        parts = Parts(step, prompt, chunked, self.constant)
+        times = times_of_load(parts, self.plain[0], self.split(in_flight), self.load)
+        least, corrections = least_times(terms, self.load), self.coefficients.corrections
         corrected = {
             name: corrected_time.plain(getattr(times, name), corrections[kind], getattr(least, kind))
             for kind, names in ((TPOT, ("decode", "tpot")), (TTFT, ("undisturbed", "ttft")))
@@ -180,11 +176,6 @@ class ReplicaSpeed(NamedTuple):
             Figure(count, "count", Cited(of, (_FIT,), "high")) for count, of in zip(counts, codes, strict=True)
         )
         return rows, models
-
-    @property
-    def output_tokens(self) -> float:
-        """Mean output tokens per request."""
-        return max(1.0, float(self.output.value))
 
     @property
     def prompts_at_a_time(self) -> float:
@@ -205,8 +196,7 @@ class ReplicaSpeed(NamedTuple):
     @property
     def delay(self) -> float:
         """Share of the time of a prompt by which it delays the outputs of others."""
-        share = OVERLAP * (1 - self.coefficients.values[SHARE]) if self.mixed else 0.0
-        return share * self.coefficients.corrections[TPOT]
+        return OVERLAP * (1 - self.load.waited) * self.load.shared_gpus * self.coefficients.corrections[TPOT]
 
     @property
     def constant(self) -> float:
@@ -282,15 +272,23 @@ def prepare(
         domain=floating(links.domain),
     )
     kind = "moe" if work.experts_size.value else "dense"
-    drafted, accepted = inference.drafted, inference.accepted
-    fitted = coefficients(model.identity.id, str(inference.engine.value), gpu.identity.id, precision, kind)
+    drafted, accepted = (float(each.value) if each else 0.0 for each in (inference.drafted, inference.accepted))
+    engine, spreads = str(inference.engine.value), (inference.prompt_spread, inference.output_spread)
+    spread = inf if inference.requests_per_minute else max((float(each.value) for each in spreads if each), default=0.0)
+    fitted = coefficients(model.identity.id, engine, gpu.identity.id, precision, kind)
     speed = ReplicaSpeed(
         work,
         machine,
         *degrees,
         output=inference.output_tokens,
-        mixed=mixed,
-        drafted=(float(drafted.value), float(accepted.value)) if drafted and accepted else (0.0, 0.0),
+        load=Load(
+            output=max(1.0, float(inference.output_tokens.value)),
+            shared_gpus=float(mixed),
+            drafting=steps_of_token(drafted, accepted, float(work.layers.value)),
+            apart=float(spread > 0 and engine in OWN_STEPS),
+            waited=WAITED * (spread <= NARROW),
+        ),
+        verified=1 + drafted,
         coefficients=fitted,
         plain=(ServedWork(*(f.value for f in work)), ServingMachine(*(f.value for f in machine))),
         prepare=lambda asked, other=degrees: prepare(asked, gpu, links, other, mixed),
@@ -309,16 +307,16 @@ def _learn_own(speed: ReplicaSpeed, inference: Inference) -> ReplicaSpeed:
         same = inference._replace(prompt_tokens=run.prompt_tokens, output_tokens=run.output_tokens, measured=())
         asked = require(speed.prepare(same), "only lengths differ")
         times, in_flight = asked.times(float(run.concurrency.value)), float(run.concurrency.value)
-        request = request_seconds.plain(times.ttft, times.tpot, asked.output_tokens)
+        request = request_seconds.plain(times.ttft, times.tpot, asked.load.output)
         if run.tpot:
             errors[TPOT].append(log(float(run.tpot.value) / times.tpot))
         if run.ttft:
             errors[TTFT].append(log(float(run.ttft.value) / times.ttft))
         if run.tokens_per_second_per_gpu:
-            rate = tokens_per_second_of_gpu.plain(in_flight, asked.output_tokens, request, asked.gpus)
+            rate = tokens_per_second_of_gpu.plain(in_flight, asked.load.output, request, asked.gpus)
             errors[REQUEST].append(log(rate / float(run.tokens_per_second_per_gpu.value)))
         elif run.tpot and run.ttft:
-            whole = request_seconds.plain(float(run.ttft.value), float(run.tpot.value), asked.output_tokens)
+            whole = request_seconds.plain(float(run.ttft.value), float(run.tpot.value), asked.load.output)
             errors[REQUEST].append(log(whole / request))
     corrections, widths = dict(speed.coefficients.corrections), dict(speed.coefficients.widths)
     for time, logs in errors.items():
@@ -348,7 +346,7 @@ def predict(speed: ReplicaSpeed, in_flight: Figure, gpus: Figure) -> Speed:
     if speed.loading:
         constant = add_seconds(constant, speed.loading)
     load = Load(*map(_setting, speed.load))._replace(output=at_least_one(speed.output))
-    parts = Parts(step, prompt, chunked, constant, _coefficient(speed, SHARE))
+    parts = Parts(step, prompt, chunked, constant)
     found = trace(times_of_load, parts, speed.work, split, load)
     least = trace(least_times, terms, load)
     floors = {TPOT: least.tpot, TTFT: least.ttft}

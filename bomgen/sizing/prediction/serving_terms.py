@@ -70,7 +70,13 @@ OVERLAP = 0.8
 """Share of the time of prompts that decode does not overlap."""
 DRAFT_LAYERS = 1.5
 """Layers whose time a drafted token takes: a module of one layer, and the output projection."""
-SHARE, CONSTANT = "share", "constant"
+CONSTANT = "constant"
+OWN_STEPS = ("sglang",)
+"""Engines that process prompts in steps of their own; others mix them into decode steps."""
+NARROW = 0.1
+"""Standard deviation of lengths over their mean up to which requests start in waves, as those before them end."""
+WAITED = 0.1
+"""Share of the prompts of others that is processed before the first token of a request in a wave."""
 
 
 class ServedWork(NamedTuple, Generic[Number]):
@@ -195,11 +201,8 @@ AT_LEAST_ONE = ("memory", "arithmetic", "expert_arithmetic", "reduces", "prompt_
 
 
 def inverse_efficiency(name: str, logarithm: float) -> float:
-    """Return an inverse efficiency, or the share of prompts, from the sum of the logs that the fit found for it."""
-    excess = exp(logarithm)
-    if name == SHARE:
-        return excess / (1 + excess)
-    return 1 + excess if name in AT_LEAST_ONE else excess
+    """Return an inverse efficiency from the sum of the logs that the fit found for it."""
+    return exp(logarithm) + (name in AT_LEAST_ONE)
 
 
 def doublings(width: float, domain: float) -> float:
@@ -293,8 +296,6 @@ class Parts(NamedTuple, Generic[Number]):
     """Reading and starts of the chunks of a prompt alone."""
     constant: Number
     """Constant part of the time to the first token."""
-    share: Number
-    """Share of the prompts of others that is processed before the first token of a request."""
 
 
 class Load(NamedTuple, Generic[Number]):
@@ -302,10 +303,14 @@ class Load(NamedTuple, Generic[Number]):
 
     output: Number
     """Output tokens, at least 1."""
-    mixed: Number
+    shared_gpus: Number
     """1: prompts share the GPUs with decode; else 0."""
     drafting: Number
     """Steps per output token: 1, fewer where drafted tokens are accepted."""
+    apart: Number
+    """1: a chunk holds the prompts that arrive in one step alone; else 0, as many as fill it."""
+    waited: Number
+    """Share of the prompts of others that is processed before the first token: 0, in a wave `WAITED`."""
 
 
 class Times(NamedTuple, Generic[Number]):
@@ -331,10 +336,12 @@ def times_of_load(parts: Parts[Any], work: ServedWork[Any], split: ReplicaSplit[
     """Return the times of a fixed number of requests in flight: each sees the prompts of all others once."""
     p, s, n = parts, split, load
     chunks = step("chunks", "chunks", work.prompt / CHUNK, "Chunks of a prompt; several short prompts share one.")
+    # A request starts once in `output` steps: 1 / chunks of them, whose prompts fill a chunk, start in as many.
+    filled = step("filled", "chunks", chunks * greatest(1.0, n.apart * n.shared_gpus * n.output), "Chunks per prompt.")
     alone = step("prompt_alone", "s", p.prompt + p.chunked, "Processing of a prompt alone.")
-    shared = step("shared", "s", p.prompt + p.chunked * least(1.0, chunks), "Processing of a prompt among others.")
+    shared = step("shared", "s", p.prompt + p.chunked * least(1.0, filled), "Processing of a prompt among others.")
     ahead = step(
-        *("others", "requests", greatest(0.0, s.in_flight / s.ranks - 1) / s.pipeline * n.mixed),
+        *("others", "requests", greatest(0.0, s.in_flight / s.ranks - 1) / s.pipeline * n.shared_gpus),
         "Prompts of other requests in flight that the same GPUs process.",
     )
     waiting = step("waiting", "s", OVERLAP * ahead * shared, "Time of these prompts that decode does not overlap.")
@@ -350,11 +357,11 @@ def times_of_load(parts: Parts[Any], work: ServedWork[Any], split: ReplicaSplit[
         prompt=alone,
         shared=shared,
         tpot=step(
-            *("tpot", "s", p.step * n.drafting + (1 - p.share) * waiting / n.output),
+            *("tpot", "s", p.step * n.drafting + (1 - n.waited) * waiting / n.output),
             "Time per output token: the decode step, and the rest of the prompts of others, once per request.",
         ),
         undisturbed=undisturbed,
-        ttft=step("ttft", "s", undisturbed + p.share * waiting, "Time to the first token."),
+        ttft=step("ttft", "s", undisturbed + n.waited * waiting, "Time to the first token."),
         batch=step(
             *("batch_seconds", "s", p.constant + batch + p.step * n.drafting * (n.output - 1)),
             "Time of a batch of requests that start together.",

@@ -122,7 +122,7 @@ def most_in_flight(held: float | None) -> float:
 def rate_of(speed: ReplicaSpeed, in_flight: float) -> float:
     """Return the requests per second that a replica answers with so many in flight."""
     times = speed.times(in_flight)
-    return in_flight / (times.tpot * speed.output_tokens)
+    return in_flight / (times.tpot * speed.load.output)
 
 
 def latency(speed: ReplicaSpeed, demand: Demand, in_flight: float, per_second: float, replicas: int) -> Latency:
@@ -158,8 +158,8 @@ def trade_off(speed: ReplicaSpeed, most: float) -> list[LoadPoint]:
 
 def _point(speed: ReplicaSpeed, in_flight: float) -> LoadPoint:
     times = speed.times(in_flight)
-    request = request_seconds.plain(times.ttft, times.tpot, speed.output_tokens)
-    of_gpu = tokens_per_second_of_gpu.plain(in_flight, speed.output_tokens, request, speed.gpus)
+    request = request_seconds.plain(times.ttft, times.tpot, speed.load.output)
+    of_gpu = tokens_per_second_of_gpu.plain(in_flight, speed.load.output, request, speed.gpus)
     return LoadPoint(in_flight, of_gpu, 1 / times.tpot, times.ttft, request)
 
 
@@ -205,7 +205,7 @@ def limit(speed: ReplicaSpeed, in_flight: float) -> Limit:
     terms = speed.at_line_rate(in_flight)
     reading = terms.weights + terms.experts + terms.cache
     prompts = (terms.prompt_arithmetic + terms.prompt_experts + terms.prompt_attention) * in_flight
-    arithmetic = terms.arithmetic + terms.expert_arithmetic + prompts / speed.prompts_at_a_time / speed.output_tokens
+    arithmetic = terms.arithmetic + terms.expert_arithmetic + prompts / speed.prompts_at_a_time / speed.load.output
     by, step = max((ARITHMETIC, arithmetic), (BANDWIDTH, reading), key=lambda bound: bound[1])
     return Limit(in_flight / step / speed.gpus, by, in_flight)
 
@@ -213,7 +213,7 @@ def limit(speed: ReplicaSpeed, in_flight: float) -> Limit:
 def _serves(speed: ReplicaSpeed, demand: Demand, in_flight: float) -> bool:
     """Return whether replicas with so many requests in flight keep the targets."""
     rate = rate_of(speed, in_flight)
-    if not speed.mixed:
+    if not speed.load.shared_gpus:
         return speed.times(in_flight).tpot <= demand.tpot
     reached = latency(speed, demand, in_flight, rate, max(1, ceil(demand.per_second / rate)))
     return reached.tpot <= demand.tpot and reached.ttft_of_most <= demand.ttft and reached.busy <= BUSIEST

@@ -443,7 +443,7 @@ def _with_load(asked: _Asked, candidate: _Candidate, speed: ReplicaSpeed) -> _Ca
 def _with_two_pools(asked: _Asked, candidate: _Candidate, speed: ReplicaSpeed, demand: Demand) -> _Candidate | None:
     """Return the needs with replicas that only decode, and others that only prefill."""
     inference, degrees, prefill = asked.inference, asked.inference.prefill, candidate.replica
-    decode = _with_load(asked, candidate, speed._replace(mixed=False))
+    decode = _with_load(asked, candidate, speed._replace(load=speed.load._replace(shared_gpus=0.0)))
     if asked.prefill:
         return decode
     first: ReplicaSpeed | None = speed
