@@ -257,6 +257,7 @@ def _port_group(record: Record, built: parts.Chassis | None, *above: str | int) 
         cage=str(record.value(*above, "cage") or parts.ANY),
         modes={int(parse(rate, "Gb/s")): record.need(rate, "count", *above, "modes", zero=True) for rate in modes},
         cage_power_w=record.figure("cage_power", "W"),
+        blocking_split=record.figure("blocking_split", "count", *above),
         optics=_co_packaged(record) if record.value(CO_PACKAGED) else None,
     )
 

@@ -331,6 +331,8 @@ class PortGroup(NamedTuple):
     """Power that a cage supplies to its module."""
     split_known: bool = True
     """Whether a source gives `split`; otherwise a port counts as one link."""
+    blocking_split: Figure | None = None
+    """Links of a cage whose next cage stays empty; None: no such split is known."""
     optics: Module | None = None
     """Co-packaged optics with one connector, which takes a fibre and no module; None: a cage."""
 

@@ -426,6 +426,12 @@ def measures() -> Mapping[str, str]:
     return {name: unit for (_, name), unit in sorted(rows.items())}
 
 
+def serving_measures() -> Mapping[str, tuple[Path, bool]]:
+    """Return the measures of a search that serving a model has: the path of each, and whether more is better."""
+    found = [(row.searched, path, row.better == MORE) for path, row in registry().items() if row.searched]
+    return {name: (path, more) for (_, name), path, more in sorted(found) if path[0] == "workload" and name != "days"}
+
+
 def row_at(path: Path) -> Number | None:
     """Return the row of a number; None if the schema does not have it."""
     rows, paths = registry(), list[Path]([()])

@@ -205,6 +205,8 @@ def _behind(text: str, file: str) -> Mark:
 def override(source: Source, settings: Sequence[str]) -> Source:
     """Return the source with `KEY=VALUE` settings applied: dotted keys, YAML values, marks in the file `<set>`.
 
+    A value of `null` removes a key.
+
     Raises PlanErrors for a setting without `=`, with a value that is not YAML, with a key below a plain value, or that
     is not text.
     """
@@ -302,7 +304,10 @@ def _lay(data: Any, keys: dict[Path, Mark], values: dict[Path, Mark], key: str, 
         keys.setdefault(path, mark)
         values.setdefault(path, mark)
     position = _position(parent, last, mark, key)
-    parent[position] = value.data
+    if value.data is None and isinstance(parent, dict):  # as in a file that extends another
+        parent.pop(position, None)
+    else:
+        parent[position] = value.data
     path = (*path, position)
     for covered in [covered for covered in values if covered[: len(path)] == path]:
         del values[covered]

@@ -428,11 +428,12 @@ def _build_fabric(
     above = next((other for other in plan.fabrics if fabric.uplink and other.name == fabric.uplink.fabric), None)
     uplink_gbps = fabric_demand.rates(above, attached[above.name])[SERVER_LEAF.name] if above else None
     context = FabricContext(plan, nodes, parts, attached[fabric.name], (*fabric.hosts, *hosts), uplink_gbps)
-    of_groups = sum(group.servers.value for group in plan.groups if not group.fabrics or fabric.name in group.fabrics)
     found, form = _build_with_cages(fabric, context), fabric
     while form.otherwise:
         most, form = form.otherwise_up_to, form.otherwise
-        if most is not None and nodes.value + of_groups > most:
+        if most is not None and nodes.value + plan.servers_of_groups(fabric.name) > most:
+            continue
+        if form.switchless and context.hosts:
             continue
         with suppress(Infeasible, PlanErrors):
             other = _build_form(form, context._replace(hosts=(*form.hosts, *hosts)), _build_with_cages)

@@ -425,7 +425,7 @@ def _describe(writer: Writer, line: Line) -> str:
     name = writer.described(line if charge else line._replace(vendor=None))
     if charge is None:
         kind = f"quote-named-{part.kind}" if part else ""
-        says = kind not in writer.language.words or writer.word(kind, name="").strip().casefold() in name.casefold()
+        says = kind not in writer.language.words or _says(writer.word(kind, name="").strip(), name)
         return name[:1].upper() + name[1:] if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else ["month"] if charge.months else []
@@ -433,6 +433,13 @@ def _describe(writer: Writer, line: Line) -> str:
         return name
     per = writer.word("list-comma").join(writer.word(f"quote-per-{unit}") for unit in units)
     return writer.word("quote-charged", name=name, units=per)
+
+
+def _says(kind: str, name: str) -> bool:
+    """Return whether a name says what it is: the kind, or its noun, such as the server of `GPU server`, as a word."""
+    kind, name = kind.casefold(), name.casefold()
+    noun = kind.split()[-1]
+    return kind in name or f" {noun}" in f" {name}" or (not noun.isascii() and noun in name)
 
 
 def _places(writer: Writer, line: Line) -> Iterator[str]:

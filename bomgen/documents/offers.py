@@ -14,8 +14,9 @@ from bomgen.core.provenance import Figure
 from bomgen.documents.chapters.contents import describe_cluster
 from bomgen.documents.comparison import difference
 from bomgen.documents.tables import Writer, columns_of, headline_total, make_table
+from bomgen.plan.search_space import SERVING
 from bomgen.plan.types import Plan, Targets
-from bomgen.pricing.quote import is_total
+from bomgen.pricing.quote import is_total, unpriced_gpus
 from bomgen.results.result import Report
 
 # demands ------------------------------------------------------------------------------------------------------------
@@ -81,6 +82,7 @@ def requirements(writer: Writer) -> Table:
 
 NEEDED: Sequence[Path] = (("workload", "gpus_required"), ("workload", "gpus_to_buy"), ("cluster", "gpus"))
 POWER: Path = ("site", "power_w")
+TTFT, TOKENS_COST = (SERVING[name][0] for name in ("ttft", "tokens_cost"))
 WHY, TOTAL, DIFFERENCE, DESIGN = "why", "total", "difference", "design"
 """Ids of rows that every design has."""
 
@@ -96,6 +98,11 @@ class Offer(NamedTuple):
     changes: Changes
     """What the design sets in the plan of the inquiry."""
     report: Report
+
+    @property
+    def is_priced(self) -> bool:
+        """Return whether its GPUs or their servers have a price."""
+        return not unpriced_gpus(self.report.quote.lines)
 
     @property
     def gpu_vendor(self) -> str:
@@ -146,25 +153,27 @@ def _figures(writers: Sequence[Writer]) -> Iterator[Row]:
     """Yield what each design does, as was asked, and what it takes; no row that is empty for all."""
     figures: list[tuple[Path, Callable[[Writer], Cell]]] = [
         *((demand.offered, partial(_promise, demand)) for demand in DEMANDS if demand.offered not in NEEDED),
-        *((path, partial(_figure, path)) for path in (*NEEDED, POWER)),
+        *((path, partial(_figure, path)) for path in (TOKENS_COST, *NEEDED, POWER)),
     ]
     for path, show in figures:
         having = [writer for writer in writers if path in writer.numbers]
         cells = [show(writer) if writer in having else Cell(None) for writer in writers]
         if any(cell.value is not None for cell in cells):
-            yield row_of(having[0].label(path), *cells)
+            yield row_of(having[0].label(path), *cells, id=".".join(path))
     yield row_of(writers[0].word("offer-plan"), *map(describe_cluster, writers), id=DESIGN)
 
 
 def _figure(path: Path, writer: Writer) -> Cell:
+    if path == TOKENS_COST and not writer.report.quote.totals.complete:
+        return Cell(None)
     return replace(writer.key_figure(path), why=None)
 
 
 def _promise(demand: Demand, writer: Writer) -> Cell:
-    """Return what is offered beside what was asked, as a multiple where more is better; none if nothing was asked."""
+    """Return what is offered beside what was asked, a multiple where more is better; unasked, only the first token."""
     asked, figure = demand.asked(writer.report.plan), _figure(demand.offered, writer)
     if asked is None:
-        return Cell(None)
+        return figure if demand.offered == TTFT else Cell(None)
     (offered, interval), wanted = writer.language.figure(figure), writer.language.value(asked.value, figure.unit)
     row = row_at(demand.offered)
     word = "offer-times" if row and row.better == MORE else "offer-beside"

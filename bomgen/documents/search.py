@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from io import StringIO
+from itertools import compress
 from typing import Any
 
 from bomgen import __version__
@@ -16,9 +17,9 @@ from bomgen.core.safety import escape_formula
 from bomgen.core.units import MONEY, decimal
 from bomgen.documents.charts import Chart, Point, Points
 from bomgen.documents.tables import columns_of, make_table
-from bomgen.plan.search_space import MEASURES
+from bomgen.plan.search_space import LARGER_IS_BETTER, MEASURES
 from bomgen.results.designs import UNITS, WIDEST, Ends, Measured, SearchedDesign, values_of
-from bomgen.results.front import Excess, Front, FrontRow, best_of_two
+from bomgen.results.front import BALANCE, Excess, Front, FrontRow, best_of_two, recommend
 
 MAX_REASONS = 5
 """Maximum number of reasons listed for designs that cannot be built; others are counted."""
@@ -55,14 +56,17 @@ def search_document(front: Front, name: str, language: Language, chart: Drawing 
 
 def front_chart(front: Front, language: Language) -> Chart | None:
     """Return the front as points, the first measure against the second; None without points or a second measure."""
-    if len(front.minimised) < 2 or not front.rows:
+    word, measures = language.word, front.minimised[:2]
+    known = [all(row.candidate.measures[name] is not None for name in measures) for row in front.rows]
+    if len(measures) < 2 or not any(known):
         return None
-    word, (first, second) = language.word, front.minimised[:2]
+    (first, second), numbers = measures, [at for at, is_known in enumerate(known, 1) if is_known]
+    front = front._replace(rows=tuple(compress(front.rows, known)))
     places = [(row.candidate.measures[second] or 0, row.candidate.measures[first] or 0) for row in front.rows]
     nearest = {places[at] for at in best_of_two(front, second, first)}
     points = tuple(
         Point(str(number), *place, describe_design(front, row.candidate), place in nearest)
-        for number, (place, row) in enumerate(zip(places, front.rows, strict=True), 1)
+        for number, place, row in zip(numbers, places, front.rows, strict=True)
     )
     names = word(f"search-{second}"), word(f"search-{first}")
     title = word("search-chart", first=names[1], second=names[0])
@@ -78,6 +82,12 @@ def describe_design(front: Front, candidate: SearchedDesign) -> str:
     space = front.space
     pairs = zip(space.axes, space.values(candidate.place), strict=True)
     return ", ".join(f"{short_key(axis.key)} {value}" for axis, value in pairs if len(axis.values) > 1)
+
+
+def describe_reason(reason: str, language: Language) -> str:
+    """Return why a design is recommended."""
+    word = language.word
+    return word("search-balance") if reason == BALANCE else word("search-best", measure=word(f"search-{reason}"))
 
 
 def short_key(key: str) -> str:
@@ -155,12 +165,16 @@ def _describe_excess(better: tuple[SearchedDesign, Sequence[Excess]], language: 
             decimal(number) if MEASURES[bound.measure] == MONEY else number for number in (bound.most, value)
         )
         shown = language.value(exceeding, unit, design.ranges.get(bound.measure))
-        texts.append(word("search-over", measure=name, value=shown, most=language.value(most, unit)))
+        key = "search-under" if bound.measure in LARGER_IS_BETTER else "search-over"
+        texts.append(word(key, measure=name, value=shown, most=language.value(most, unit)))
     return word("list-comma").join(texts)
 
 
 def _notes(front: Front, language: Language) -> Iterator[str]:
     word = language.word
+    if recommended := recommend(front):
+        named = (f"{at + 1} ({describe_reason(reason, language)})" for at, reason in recommended)
+        yield word("search-recommended", designs=word("list-comma").join(named))
     if front.space.confidence and any("days" in row.candidate.ends for row in front.rows):
         yield word("search-confidence", coverage=str(front.space.confidence))
     if front.tried < front.space.size:
@@ -227,6 +241,7 @@ def search_data(front: Front, name: str) -> dict[str, Any]:
             for row in front.rows
         ],
         "nearest": _beyond(front, front.nearest),
+        "recommended": [{"design": at + 1, "reason": reason} for at, reason in recommend(front)],
     }
 
 

@@ -133,6 +133,12 @@ def links_in_cage(links: int, cages: int) -> int | Fraction:
     return links // cages or Fraction(links, cages)
 
 
+def links_of_blocking_cage(group: PortGroup, rate: Figure) -> int:
+    """Return the links of a rate in a cage whose next cages stay empty; 0 where a cage does not split so far."""
+    links = int(group.blocking_split.value) if group.blocking_split else 0
+    return links if links > links_per_cage(group, rate) and rate.value * links <= group.port_gbps.value else 0
+
+
 def links_per_cage(group: PortGroup, rate: Figure) -> int:
     """Return the links of a rate plugged into one cage of a group; 1 also where a link takes several cages."""
     cages = Fraction(group.ports.value, group.ports_per_cage.value)

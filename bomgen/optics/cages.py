@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import ANY, GENERIC, PortGroup, Switch
 from bomgen.core.provenance import Figure
-from bomgen.fabric.ports import FittedTier, carries_rate, group_radix, links_per_cage
+from bomgen.fabric.ports import FittedTier, carries_rate, group_radix, links_of_blocking_cage, links_per_cage
 from bomgen.fabric.types import Fabric, Links, Tier, ports_of
 from bomgen.optics.compatibility import RJ45, Cage, Medium
 
@@ -23,8 +23,8 @@ def cage_of(switch: Switch, device: str, rate: Figure) -> Cage:
     power = Fraction(group.cage_power_w.value) if group.cage_power_w else None
     own = switch.identity
     vendor = None if own.vendor == GENERIC else own.vendor
-    per_cage = links_per_cage(group, rate)
-    return Cage(device, group.cage, per_cage, switch.protocol, own.name, power, group.optics, vendor)
+    links = links_per_cage(group, rate), links_of_blocking_cage(group, rate)
+    return Cage(device, group.cage, links[0], switch.protocol, own.name, power, group.optics, vendor, links[1])
 
 
 def parallel_links(fabric: Fabric, links: Links) -> int:
@@ -262,6 +262,15 @@ def map_ports(switch: Switch, wanted: Sequence[PortDemand], card: CardShare | No
     return _map_ports(switch, wanted, Sharing.PLANNING_PARTS)
 
 
+def _split_of_cages(group: PortGroup, wanted: PortDemand, start: int, capacity: int) -> tuple[int, int]:
+    """Return the links in a cage and the first port, where a part may fill a cage whose next cage stays empty."""
+    of_cage, wide = links_per_cage(group, wanted.rate), links_of_blocking_cage(group, wanted.rate)
+    aligned = ceil(start / wide) * wide if wide else start
+    if not wide or wanted.plug.links <= of_cage or aligned + wanted.ports > capacity:
+        return of_cage, start
+    return wide, aligned
+
+
 class Sharing(Enum):
     """Which kinds of link may share a cage."""
 
@@ -279,17 +288,18 @@ def _map_ports(switch: Switch, wanted: Sequence[PortDemand], sharing: Sharing) -
         per_cage = 1
         others = [other.rate for other in wanted if other is not each]
         for index, group, first_cage in _groups(switch, each.rate, others):
-            here = links_per_cage(group, each.rate)
-            per_cage = here if not found else per_cage
+            of_cage = links_per_cage(group, each.rate)
             state = used.setdefault(index, _Used(0, 0, UNKNOWN))
-            start = state.start_for(here, each, sharing)
+            start = state.start_for(of_cage, each, sharing)
             capacity = int(Fraction(group_radix(group, each.rate).value))
+            here, start = _split_of_cages(group, each, start, capacity)
+            per_cage = here if not found else per_cage
             taken = min(each.ports - len(found), max(capacity - start, 0))
             for port in range(start, start + taken):
-                cage, lane = port // here, port % here
+                cage, lane = port // here * (here // of_cage), port % here
                 found.append(Socket(first_cage + cage, lane))
             if taken:
-                used[index] = _Used(start + taken, here, each.plug)
+                used[index] = _Used(start + taken, of_cage, each.plug)
         if len(found) < each.ports:
             name = switch.identity.name
             message = f"{each.ports} {each.end} links need ports, but only {len(found)} are available on {name}"
@@ -383,7 +393,9 @@ def name_sockets(switch: Switch, rate: Figure, sockets: Sequence[Socket]) -> lis
     found = []
     for cage, lane in sockets:
         group = next(group for _, group, first_cage in reversed(groups) if first_cage <= cage)
-        found.append(_name(switch, group, *_slot(switch, cage), lane, links_per_cage(group, rate)))
+        lanes = links_per_cage(group, rate)
+        lanes = lanes if lane < lanes else links_of_blocking_cage(group, rate)
+        found.append(_name(switch, group, *_slot(switch, cage), lane, lanes))
     return found
 
 

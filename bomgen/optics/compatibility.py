@@ -36,6 +36,8 @@ class Cage(NamedTuple):
     """The optics of a co-packaged switch, in place of a module."""
     vendor: str | None = None
     """Vendor of the device; None if unknown, or any."""
+    blocking_links: int = 0
+    """Links that it carries when the next cage stays empty; 0: no more."""
 
     @property
     def described(self) -> str:

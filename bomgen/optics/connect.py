@@ -237,7 +237,9 @@ class _PartCounter:
             return UNKNOWN
         upper = links.ends[1] == device
         plugs = [kind.plug(device, group) for group in (kind.groups if upper else (kind.main,))]
-        return next((plug for plug in plugs if plug.part is not None), UNKNOWN)
+        known = [plug for plug in plugs if plug.part is not None]
+        # A cage is split as far as the parts of all its links allow.
+        return known[0]._replace(links=min(plug.links for plug in known)) if known else UNKNOWN
 
     def _count_kind(self, kind: _Kind) -> None:
         links = kind.links

@@ -510,8 +510,20 @@ def _check_cable(cable: Cable, span: Span, parts: PartsLookup) -> None:
 def choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
     """Choose the medium of a kind of link: as the plan specifies, else the best option.
 
+    Of equal media, one module serves the links of a cage whose next cage stays empty.
     Raises Unbuildable for a specified medium or part that cannot work, LookupError for an unknown part.
     """
+    choice = _choose(spec, span, parts)
+    lower, upper = (cage._replace(links=cage.blocking_links or cage.links) for cage in (span.lower, span.upper))
+    if choice.medium is not None and (lower, upper) != (span.lower, span.upper):
+        with suppress(Unbuildable):
+            wide = _choose(spec, span._replace(lower=lower, upper=upper), parts).medium
+            if wide is not None and wide.part_ids == choice.medium.part_ids:
+                return choice._replace(medium=wide, cost=link_cost(wide, parts))
+    return choice
+
+
+def _choose(spec: LinkSpec, span: Span, parts: PartsLookup) -> LinkChoice:
     if spec.medium.value == TRANSCEIVER or (spec.medium.value == AUTO and (spec.modules or spec.fibre)):
         if spec.modules:
             return _plan_choice(named_modules(spec, span, parts), "named", parts)

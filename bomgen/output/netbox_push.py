@@ -273,7 +273,8 @@ class Push:
         present = {_key(kind, thing): thing for thing in self._list(kind, rows)}
         new = {key: row for key, row in wanted.items() if key not in present}
         if table == CABLES:
-            self._free_ports(new, {key: thing for key, thing in present.items() if key not in wanted})
+            gone = self._free_ports(new, {key: thing for key, thing in present.items() if key not in wanted})
+            present = {key: thing for key, thing in present.items() if thing["id"] not in gone}
         changed = list[Fields]()
         for key, thing in present.items():
             if key in wanted:
@@ -341,8 +342,11 @@ class Push:
             self._note_row(CHANGED, table, row, ", ".join(texts))
         return {name: fields[name] for name in names}
 
-    def _free_ports(self, new: dict[Key, tuple[Fields, Fields]], others: Mapping[Key, Fields]) -> None:
-        """Delete the planned cables in the ports of new ones; leave out new cables whose ports operators have used."""
+    def _free_ports(self, new: dict[Key, tuple[Fields, Fields]], others: Mapping[Key, Fields]) -> Collection[int]:
+        """Delete the planned cables in the ports of new ones, and return them by their numbers.
+
+        New cables whose ports operators have used are left out of `new`.
+        """
         taken = {end: thing for key, thing in others.items() for end in key}
         leaving = dict[int, Fields]()
         for key, (row, _) in list(new.items()):
@@ -354,6 +358,7 @@ class Push:
             else:
                 leaving |= {thing["id"]: thing for thing in in_the_way}
         self._delete(CABLES, list(leaving.values()))
+        return leaving.keys()
 
     def _create_templates(self, models: Collection[Key]) -> None:
         """Create the ports, power supplies and module bays of new device types: those that their devices have."""

@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from bomgen.core.diagnostics import PlanErrors, Problem
-from bomgen.core.document import measures
+from bomgen.core.document import measures, serving_measures
 from bomgen.core.messages import suggestion
 from bomgen.core.provenance import Mark
 from bomgen.core.units import MONEY, decimal, parse
@@ -23,8 +23,13 @@ from bomgen.core.yaml_source import MAX_DIGITS, Source, encoded, read
 
 KEY = "search"
 OVER, MINIMISE, WITHIN = "over", "minimise", "within"
+SOLD = "sold"
+"""The value of an axis of servers that stands for a server of each GPU that is sold."""
 MEASURES = measures()
 """Measures that may be minimised or bounded, with their units: the cost of the quote, the days of the run ..."""
+SERVING = serving_measures()
+"""Those of a served model, with path and whether more is better; only a search that asks for one has them."""
+LARGER_IS_BETTER = frozenset(name for name, (_, more) in SERVING.items() if more)
 DEFAULT_MINIMISE = ("cost", "days", "power")
 MAX_DESIGNS = 10**9
 """Maximum number of designs; a search calculates every one, and more are a mistake or a night's work."""
@@ -75,6 +80,13 @@ class SearchSpace(NamedTuple):
     """Currency of the cost of the designs."""
     confidence: int | None = None
     """Confidence level in percent: predicted days count at the upper end of its interval; None: as predicted."""
+    always: tuple[str, ...] = ()
+    """Settings that every design has."""
+
+    @property
+    def serves(self) -> bool:
+        """Return whether a measure of serving is compared or bounded."""
+        return not SERVING.keys().isdisjoint((*self.minimise, *(bound.measure for bound in self.within)))
 
     @property
     def size(self) -> int:
@@ -91,7 +103,8 @@ class SearchSpace(NamedTuple):
 
     def settings(self, index: int) -> tuple[str, ...]:
         """Return a design as settings to apply to the plan."""
-        return tuple(f"{axis.key}={value}" for axis, value in zip(self.axes, self.values(index), strict=True))
+        values = zip(self.axes, self.values(index), strict=True)
+        return (*self.always, *(f"{axis.key}={value}" for axis, value in values))
 
 
 def search_space(

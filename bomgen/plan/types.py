@@ -829,6 +829,11 @@ class Plan(NamedTuple):
     installed: Installed | None = None
     """What stands already; None: nothing is known to."""
 
+    def servers_of_groups(self, fabric: str) -> int:
+        """Return the servers of all groups on a fabric, beside those of the cluster."""
+        groups = (group for group in self.groups if not group.fabrics or fabric in group.fabrics)
+        return int(sum(group.servers.value for group in groups))
+
     @property
     def laid_out(self) -> bool:
         """Return whether the plan says how its racks stand."""

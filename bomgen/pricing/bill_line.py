@@ -446,14 +446,21 @@ def subtract_links_in_use(
         for built in design.fabrics
         for kind, cabled_and_used in _links(design, built, counted)
     }
-    rest, in_use = list[Line](), list[Line]()
+    rest, in_use, before = list[Line](), list[Line](), dict[tuple[object, ...], Figure]()
     for line in bought:
         kind = NIC if line.category == NIC else (line.role or "").partition("/")[0]
         cabled_and_used = links.get((line.fabric or "", kind))
         if cabled_and_used and not (design.plan.scope and line.category in design.plan.scope):
             already_used = counted.get(line.id)
             total = sum_of_quantities(line.quantity, already_used) if already_used else line.quantity
-            taken = pieces_of_links(total, *cabled_and_used)
+            # Of lines of several lengths each takes what the ones before it leave, so that none is lost by rounding.
+            alike = line.fabric, line.role, line.category
+            before[alike], earlier = (
+                sum_of_quantities(before[alike], total) if alike in before else total,
+                before.get(alike),
+            )
+            taken = pieces_of_links(before[alike], *cabled_and_used)
+            taken = rest_of(taken, pieces_of_links(earlier, *cabled_and_used)) if earlier else taken
             taken = rest_of(taken, already_used) if already_used else taken
             if taken.value > 0:
                 in_use.append(line._replace(quantity=taken, spare=None))
@@ -470,6 +477,10 @@ def _links(
     for links in reversed(built.fabric.links):
         lower, upper = links.ends
         tier, switches = built.fabric.tier(upper), counted.get(f"{built.plan.name}.switch.{upper}")
+        servers = counted.get("server")
+        if lower == upper == SERVER and servers and servers.value == built.fabric.endpoints.value:
+            yield links.kind, (links.cabled, links.cabled)
+            yield NIC, (links.cabled, links.cabled)
         if tier is None or switches is None:
             continue
         below: Figure | None
@@ -486,7 +497,6 @@ def _links(
         if below:
             uplinks[lower] = fewer_links(below, above)
             yield links.kind, (links.cabled, uplinks[lower])
-            servers = counted.get("server")
             if lower == SERVER and servers and built.attachment and design.sizing.servers:
                 every = ports_in_use(design.sizing.servers, built.attachment.ports_per_server)
                 yield NIC, (every, uplinks[lower])
@@ -503,6 +513,8 @@ def _ports(design: Design, built: BuiltFabric, counted: Mapping[str, Figure]) ->
     for hosts in built.hosts:
         bought = f".management.{slug(hosts.name)}"
         pieces = next((figure for id, figure in counted.items() if id.endswith(bought)), None)
+        if hosts.leaves_of:
+            pieces = counted.get(f"{hosts.leaves_of}.switch.leaf")
         if hosts.managed == SWITCHES:
             of_switches = [
                 figure for id, figure in counted.items() if ".switch." in id and id.split(".")[0] != built.plan.name

@@ -15,7 +15,6 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from bomgen.catalog.files import ANY_LENGTH, CHASSIS, KINDS, NOT_PARTS, Catalog, Record, id_at_length
-from bomgen.catalog.identity import identity
 from bomgen.catalog.link_words import TRANSCEIVER, LinkWords, read_link_words
 from bomgen.catalog.parts import GENERIC
 from bomgen.core.diagnostics import nearest
@@ -130,6 +129,8 @@ class PartIndex:
         self.spent = False
         """Whether the search for similar numbers has reached its limit."""
         self.recognised: dict[tuple[str, str], Recognition] = {}
+        self.described: dict[tuple[str, str, LinkWords], tuple[tuple[str, str], ...]] = {}
+        """Other parts that a part and words may stand for."""
         self.families: list[Record] = []
         """Cables whose numbers contain their length."""
         patterns: list[str] = []
@@ -261,6 +262,15 @@ class PartIndex:
             held += [(record, number) for number in (record.value("flat_variants") or {}).values()]
         fitting = [(record.kind, record.id) for record, number in held if str(number).lower() == word.lower()]
         return tuple(dict.fromkeys(fitting))
+
+    def alike(self, kind: str, id: str, words: LinkWords) -> tuple[tuple[str, str], ...]:
+        """Return the other parts of the same name, and the modules and cables that have all that the words say."""
+        if (kind, id, words) not in self.described:
+            name = self.catalog.find_original(kind, id).data.get("name")
+            records = (each for each in self.catalog.all(kind) if each.id != id)
+            alike = (each for each in records if (name and each.data.get("name") == name) or has_words(each, words))
+            self.described[kind, id, words] = tuple((each.kind, each.id) for each in alike)
+        return self.described[kind, id, words]
 
     def find_unsold(self, text: str) -> Named | None:
         """Return the cable of a family at a length that is not sold."""
@@ -435,7 +445,7 @@ def _by_words(part: str, text: str, index: PartIndex) -> Recognition:
         length = words.length_m if kind == "cable" else None
         said = message("xray-by-words", words=max((*text.split(" ; "), part), key=len)[:SHOWN_WORDS])
         named = Named(kind, id, length, False, said)
-        near, alike = () if unsold else _mistyped(part, named, index), _alike(kind, id, words, index)
+        near, alike = () if unsold else _mistyped(part, named, index), index.alike(kind, id, words)
         return Recognition(named, nearest=near, unsold=unsold, words=words, alike=alike)
     near = () if unsold or meant or not part or " " in part else index.nearest(part)
     slip = next((name for name in near if _is_slip(part.strip().lower(), name)), "")
@@ -453,13 +463,6 @@ def _of_link(words: LinkWords, called: list[tuple[str, str]], index: PartIndex) 
         return named
     fits = [(record.kind, record.id) for record in fitting_records(words, index.catalog)]
     return named if named and len(fits) != 1 else fits or called
-
-
-def _alike(kind: str, id: str, words: LinkWords, index: PartIndex) -> tuple[tuple[str, str], ...]:
-    """Return the parts of the same name, and the modules and cables that have all that the words say."""
-    name = identity(index.catalog.find_original(kind, id)).name
-    alike = (each for each in index.catalog.all(kind) if identity(each).name == name or has_words(each, words))
-    return tuple((record.kind, record.id) for record in alike if record.id != id)
 
 
 def _contradict(words: LinkWords, part: tuple[str, str], index: PartIndex) -> bool:

@@ -15,10 +15,10 @@ from bomgen.core.exact_vectors import ExactVector
 from bomgen.core.provenance import Figure
 from bomgen.core.units import MONEY, from_minor_units, minor_unit
 from bomgen.design.assembly import Design
-from bomgen.plan.search_space import MEASURES
+from bomgen.plan.search_space import LARGER_IS_BETTER, MEASURES, SERVING
 from bomgen.plan.types import Plan
 from bomgen.pricing.quote import Quote
-from bomgen.results.result import Report
+from bomgen.results.result import Report, numbers_of
 from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.prediction.predict import COVERAGES
 
@@ -55,16 +55,21 @@ class SearchedDesign(NamedTuple):
         return {name: self.ends[name] for name in ESTIMATED if name in self.ends}
 
 
-def candidate(place: int, report: Report, confidence: int | None = None) -> SearchedDesign:
+def candidate(place: int, report: Report, confidence: int | None = None, serves: bool = False) -> SearchedDesign:
     """Return the measures of a design from its report; a power that is only a lower bound is unknown.
 
-    With a confidence in percent, predicted days are the upper end of the interval with that coverage.
+    With a confidence in percent, predicted days are the upper end of the interval with that coverage. Measures of
+    serving are there if `serves`.
     """
     designs = [cluster.design for cluster in report.each_cluster]
     hardware = measure_hardware(designs, report.quote)
     days, ends = days_of_runs([(design.plan, design.sizing) for design in designs], confidence)
     ranges = {**hardware.ends, "days": ends} if ends else hardware.ends
-    return hardware._replace(place=place, measures={**hardware.measures, "days": days}, ends=ranges)
+    numbers = numbers_of(report) if serves else {}
+    serving = {name: numbers[path].value if path in numbers else None for name, (path, _) in SERVING.items()}
+    if hardware.measures["cost"] is None:
+        serving["tokens_cost"] = None
+    return hardware._replace(place=place, measures={**hardware.measures, "days": days, **serving}, ends=ranges)
 
 
 def measure_hardware(designs: Sequence[Design], quote: Quote) -> SearchedDesign:
@@ -167,13 +172,14 @@ class Evaluator(Protocol):
 
 
 def column_value(name: str, value: Measured | ExactVector, currency: str) -> Any:
-    """Return a measure as columns store it, for each row of a vector; 0 if unknown.
+    """Return a measure as columns store it, for each row of a vector; 0 if unknown, negative where more is better.
 
     Raises OverflowError for a value too large for a column.
     """
     unit = Fraction(minor_unit(currency)) if UNITS[name] == MONEY else 1
     if UNITS[name] not in WHOLE:
-        return value.numerators / value.denominator if isinstance(value, ExactVector) else float(value or 0)
+        stored = value.numerators / value.denominator if isinstance(value, ExactVector) else float(value or 0)
+        return -stored if name in LARGER_IS_BETTER else stored
     whole: Any = (value / unit).integers() if isinstance(value, ExactVector) else int(Fraction(value or 0) / unit)
     most = int(np.max(np.abs(whole)))
     if most > np.iinfo(np.int64).max:
@@ -203,7 +209,7 @@ def candidate_at(columns: Columns, row: int, currency: str) -> SearchedDesign:
         elif UNITS[name] in WHOLE:
             values[name] = from_minor_units(value, currency) if UNITS[name] == MONEY else value
         else:
-            values[name] = Fraction(str(value))
+            values[name] = Fraction(str(-value if name in LARGER_IS_BETTER else value))
     ends = {name: (values.pop(f"{name}_low"), values.pop(f"{name}_high")) for name in RANGED}
     parts = columns.unpriced_parts[columns.unpriced[row] - 1] if columns.unpriced[row] else ()
     ends = {name: both for name, both in ends.items() if both != (None, None)}

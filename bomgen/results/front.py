@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bomgen.core.units import MONEY, minor_unit
-from bomgen.plan.search_space import MEASURES, MeasureLimit, SearchSpace
+from bomgen.plan.search_space import LARGER_IS_BETTER, MEASURES, MeasureLimit, SearchSpace
 from bomgen.results.designs import WHOLE, Columns, SearchedDesign, column_type, column_value
 
 Keys = tuple[NDArray[Any], ...]
@@ -25,6 +25,8 @@ Places = NDArray[np.int64]
 
 MAX_FRONT = 100_000
 """Maximum number of designs on a front; longer ones are not readable."""
+BALANCE, MOST_RECOMMENDED = "balance", 3
+"""The reason of a design that is close to the best in every measure, and how many designs are recommended."""
 NOWHERE = np.iinfo(np.int64).max
 """Index that stands for no design."""
 
@@ -84,8 +86,8 @@ class PartialFront(NamedTuple):
     """The Pareto front of a part of a space, and counts of its other designs."""
 
     compared: frozenset[str]
-    """Minimised measures that some design of the part knows; all of them if the user chose them. Designs with an
-    unknown one are on no front."""
+    """Minimised measures that some design of the part knows; all of them if the user chose them. An unknown one, such
+    as the cost of a design with an unpriced part, is the worst; designs that know none are on no front."""
     keys: Keys
     """A column per compared measure, in the order of the space; rows are sorted by the columns."""
     places: Places
@@ -126,10 +128,10 @@ def extend_front(space: SearchSpace, front: PartialFront, columns: Columns) -> P
     compared = frozenset(name for name in space.minimise if known[name].any()) | empty_front(space).compared
     front = _comparing(space, front, front.compared | compared)
     names = _names(space, front.compared)
-    whole = np.logical_and.reduce([built, *(known[name] for name in names)])
+    whole = built & np.logical_or.reduce([*(known[name] for name in names), np.zeros(len(built), np.bool_)])
     distances = _distances(space, columns)
     rows = np.flatnonzero(whole & (distances == -np.inf))
-    keys = tuple(columns.measures[name][rows] for name in names)
+    keys = tuple(_key_of(columns, name)[rows] for name in names)
     if not names:
         keys, rows = _no_keys(space, front.compared), rows[:0]
     likely = likely_best(keys, front.keys)
@@ -192,9 +194,8 @@ def look_for_better(space: SearchSpace, front: PartialFront, next_better: NextBe
     if not len(front.places):
         return next_better
     names = _names(space, front.compared)
-    whole = np.logical_and.reduce([columns.refused == 0, *(columns.known[name] for name in names)])
     distances = _distances(space, columns)
-    rows = np.flatnonzero(whole & (distances > -np.inf))
+    rows = np.flatnonzero((columns.refused == 0) & columns.known[names[0]] & (distances > -np.inf))
     firsts = columns.measures[names[0]][rows]
     own = front.keys[0]
     gaps = np.searchsorted(own, firsts, side="left")
@@ -273,6 +274,40 @@ def excesses(candidate: SearchedDesign, space: SearchSpace) -> tuple[Excess, ...
     return tuple(excess)
 
 
+def recommend(front: Front) -> tuple[tuple[int, str], ...]:
+    """Return the rows to look at first, each with its reason: the best in a measure, or `balance`.
+
+    They are the best in the first measure, the one whose worst measure is the fewest times that of the best design, and
+    the best in each other measure; each row once.
+    """
+    known = [
+        {name: float(value) for name in front.minimised if (value := row.candidate.measures[name]) is not None}
+        for row in front.rows
+    ]
+    best = dict[str, float]()
+    for name in front.minimised:
+        if values := [measures[name] for measures in known if name in measures]:
+            best[name] = max(values) if name in LARGER_IS_BETTER else min(values)
+    reasons = dict[int, str]()
+    times = [
+        [
+            max(value / best[name], best[name] / value) if value and best[name] else 1.0
+            for name, value in measures.items()
+        ]
+        for measures in known
+    ]
+    whole = [at for at, measures in enumerate(known) if len(measures) == len(best)]
+    first, *others = [*best] or [BALANCE]
+    for reason in (first, BALANCE, *others):
+        if reason == BALANCE:
+            found = min(whole, key=lambda at: max(times[at]), default=None) if len(best) > 1 else None
+        else:
+            found = next(at for at, measures in enumerate(known) if measures.get(reason) == best[reason])
+        if found is not None:
+            reasons.setdefault(found, reason)
+    return tuple(reasons.items())[:MOST_RECOMMENDED]
+
+
 def best_of_two(front: Front, first: str, second: str) -> tuple[int, ...]:
     """Return the rows of a front that no row beats in two of its measures; of equal ones the first."""
     designs = [row.candidate for row in front.rows]
@@ -294,18 +329,28 @@ def _no_keys(space: SearchSpace, compared: frozenset[str]) -> Keys:
 
 
 def _comparing(space: SearchSpace, front: PartialFront, compared: frozenset[str]) -> PartialFront:
-    """Return a front with more compared measures; its designs, which lack the added ones, are removed."""
+    """Return a front with more compared measures, which its designs do not know."""
     if compared == front.compared:
         return front
-    none = np.empty(0, np.int64)
-    return front._replace(
-        compared=compared, keys=_no_keys(space, compared), places=none, counts=none, nearest=None, beyond=0
-    )
+    columns = dict(zip(_names(space, front.compared), front.keys, strict=False))
+    worst = {name: np.full(len(front.places), _worst(column_type(name))) for name in _names(space, compared)}
+    return front._replace(compared=compared, keys=tuple((worst | columns).values()))
+
+
+def _key_of(columns: Columns, name: str) -> NDArray[Any]:
+    """Return a measure with its worst value where it is unknown."""
+    values = columns.measures[name]
+    return np.where(columns.known[name], values, _worst(values.dtype.type))
+
+
+def _worst(column: type[Any]) -> float:
+    return NOWHERE if column is np.int64 else np.inf
 
 
 def _most(bound: MeasureLimit, currency: str) -> tuple[int | float, float]:
     """Return a bound in the unit of columns: as they store it, and as a float."""
     exact = bound.most / Fraction(minor_unit(currency)) if MEASURES[bound.measure] == MONEY else bound.most
+    exact = -exact if bound.measure in LARGER_IS_BETTER else exact
     return min(floor(exact), NOWHERE) if MEASURES[bound.measure] in WHOLE else float(exact), float(exact)
 
 
@@ -317,7 +362,7 @@ def _distances(space: SearchSpace, columns: Columns) -> NDArray[np.float64]:
     largest = np.full(len(columns.refused), -np.inf)
     for bound in space.within:
         values, (most, exact) = columns.measures[bound.measure], _most(bound, space.currency)
-        share = np.where(values > most, values / exact - 1 if exact else 1.0, -np.inf)
+        share = np.where(values > most, (values - exact) / abs(exact) if exact else 1.0, -np.inf)
         largest = np.maximum(largest, np.where(columns.known[bound.measure], share, 1.0))
     return largest
 

@@ -28,7 +28,7 @@ from bomgen.core.yaml_edit import CommentOn, NotEditable, append_item, remove_it
 from bomgen.core.yaml_source import Path, own, read, value_at
 from bomgen.documents.offers import Offer, offers_table
 from bomgen.plan.schema import PHASES, Declaration, catalog_ids, declaration_at
-from bomgen.plan.search_space import DEFAULT_MINIMISE, MEASURES
+from bomgen.plan.search_space import DEFAULT_MINIMISE, LARGER_IS_BETTER, MEASURES, SOLD
 from bomgen.plan.search_space import KEY as SEARCH_KEY
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.reading.cells import PERCENT
@@ -54,9 +54,13 @@ INVALID = "refused-no-yaml"
 def set_values(_workspace: Workspace, request: Request) -> Data:
     """Return the text of a plan with values set by dotted key, such as those of a design that was picked.
 
-    Comments and all other keys stay as they are. A value that is text is read as YAML.
+    Comments and all other keys stay as they are. A value that is text is read as YAML. A server comes with its GPU.
     """
-    return {"text": with_values(request["text"], request["set"])}
+    values = dict(request["set"])
+    with suppress(UnknownPart):
+        server = Catalog().find("server", str(values.get(".".join(SERVER))))
+        values = {".".join(GPU): server.value("gpu")} | values
+    return {"text": with_values(request["text"], values)}
 
 
 def with_values(text: str, values: Mapping[str, Any]) -> str:
@@ -522,6 +526,8 @@ def _offers_data(designs: Sequence[Offer], text: str, words: Language) -> list[D
 # searches -------------------------------------------------------------------------------------------------------------
 # What may vary and be compared, and the designs of the front.
 
+SERVICE = ("cost", "requests", "ttft")
+"""The measures that designs of a service are compared by, until others are chosen."""
 MEASURE = "search-{name}"
 """The word for a measure."""
 SEARCHED = tuple(("fabrics", "compute", key) for key in ("oversubscription", "tiers", "gpus_per_nic", "planes"))
@@ -533,24 +539,25 @@ NAMES, APART = ("bomgen", "name", "title", "catalog", "extends"), ("quote", SEAR
 def space(_workspace: Workspace, request: Request) -> Data:
     """Return what a search of a plan may vary and compare, and its own search: the keys of the form and of the plan.
 
-    A key has its value in the plan, and choices if it takes words.
+    A key has its value in the plan, choices if it takes words, and the id of the question of the form, if one asks for
+    it. Without a search of its own a plan is searched over the servers that are sold, with their GPUs.
     """
     words, data = language_of(request), data_of(request["text"])
-    asked = (
-        question.path
+    asked = {
+        question.path: question.id
         for question in QUESTIONS
         if question.group != QUOTE and question.kind != PARTS and question not in OF_SUPPORT
-    )
+    }
     keys = dict.fromkeys([*asked, *SEARCHED, *_scalars(data)])
     workload = data.get(WORKLOAD)
     workload = workload if isinstance(workload, dict) else {}
+    found = (path for path in keys if (path[0] != WORKLOAD or path[1] in workload) and _has_place(data, path))
+    own = data.get(SEARCH_KEY) or {"over": {".".join(SERVER): SOLD}}
     return {
-        "keys": [
-            _key(data, path) for path in keys if (path[0] != WORKLOAD or path[1] in workload) and _has_place(data, path)
-        ],
+        "keys": [_key(data, path) | {"id": asked.get(path)} for path in found],
         "measures": [_measure(name, words) for name in MEASURES],
-        "minimise": [*DEFAULT_MINIMISE],
-        "own": json.loads(json.dumps(data.get(SEARCH_KEY) or {}, default=float)),
+        "minimise": [*(SERVICE if "inference" in workload else DEFAULT_MINIMISE)],
+        "own": json.loads(json.dumps(own, default=float)),
     }
 
 
@@ -565,7 +572,10 @@ def _key(data: Data, path: tuple[str, ...]) -> Data:
         "key": ".".join(path),
         "title": declared.title,
         "value": None if isinstance(value, dict | list) else value if isinstance(value, int | None) else str(value),
-        "choices": declared.words,
+        "choices": [
+            *([{"value": SOLD, "label": SOLD}] if path == SERVER else []),
+            *_choices(declared.words, declared.kinds),
+        ],
     }
 
 
@@ -578,7 +588,8 @@ def _scalars(data: Data, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...
 
 
 def _measure(name: str, words: Language) -> Data:
-    return {"name": name, "label": words.word(MEASURE.format(name=name)), "unit": MEASURES[name]}
+    label, more = words.word(MEASURE.format(name=name)), name in LARGER_IS_BETTER
+    return {"name": name, "label": label, "unit": MEASURES[name], "more": more}
 
 
 def search(workspace: Workspace, request: Request) -> Data:
@@ -603,6 +614,8 @@ def search(workspace: Workspace, request: Request) -> Data:
     front, stopped = find_front(file, (), space)
     name = str(source_of(file).data["name"])
     result = json.loads(render_search(front, name, words, "json"))
+    for refused in result["refused"]:
+        refused["reason"] = words.message(refused["reason"])
     return {
         "points": result.pop("front"),
         "measures": [_measure(name, words) for name in front.minimised],

@@ -17,16 +17,17 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import lru_cache, partial
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bomgen import __version__
-from bomgen.catalog.files import Catalog
+from bomgen.catalog.files import Catalog, UnknownPart
 from bomgen.core.diagnostics import PlanErrors, error_at
 from bomgen.core.jobs import Lifeline, OutOfTime, process_pool, report_count
 from bomgen.core.resources import folder
 from bomgen.core.yaml_edit import write_block
-from bomgen.plan.search_space import KEY, SearchSpace, search_space
+from bomgen.plan.search_space import KEY, SOLD, SearchSpace, search_space
 from bomgen.pricing.price_book import INDICATIVE
 from bomgen.results.designs import (
     UNITS,
@@ -59,6 +60,7 @@ from bomgen.workflow.design_tables import DesignTables, are_separable
 from bomgen.workflow.inputs import Inputs, read_all, source_of
 from bomgen.workflow.pipeline import BrokenResult, work_out_variant
 from bomgen.workflow.plan_files import STANDARD_INPUT_NAME, PlanFile, content_of, real
+from bomgen.workflow.starters import GPU, SERVER, sold_servers
 
 PARTS = 1024
 """Parts of a large space: several per process of a large cluster, for balance and progress reports."""
@@ -107,7 +109,7 @@ def inputs_of(search: SearchRequest) -> Inputs:
 @lru_cache(maxsize=1)
 def evaluator_of(search: SearchRequest) -> Evaluator:
     """Return the evaluator of a search, opened once per process. Raises PlanErrors for designs not comparable."""
-    if are_separable(inputs_of(search).source, search.space):
+    if not search.space.serves and are_separable(inputs_of(search).source, search.space):
         try:
             tables = DesignTables(inputs_of(search), search.space)
         except MemoryError:
@@ -118,7 +120,8 @@ def evaluator_of(search: SearchRequest) -> Evaluator:
     if search.space.size > MAX_ALONE:
         raise search.refusal(
             f"{search.space.size} designs; at most {MAX_ALONE} are calculated one by one, as required if "
-            "storage servers are sized for the workload, or a section varies as a whole; use fewer values"
+            "storage servers are sized for the workload, serving is measured, or a section varies as a whole; "
+            "use fewer values"
         )
     return DesignByDesign(search)
 
@@ -152,7 +155,7 @@ def work_out_design(search: SearchRequest, index: int) -> SearchedDesign:
         inputs = inputs_of(search)
         settings = (*search.settings, *search.space.settings(index))
         report = work_out_variant(read_all(inputs.file, settings, earlier=inputs))
-        return candidate(index, report, search.space.confidence)
+        return candidate(index, report, search.space.confidence, search.space.serves)
     except PlanErrors as errors:
         return SearchedDesign(index, {}, problem=errors.first_error)
 
@@ -365,11 +368,40 @@ def open_search(
     """Return the search that a plan and options describe. Raises PlanErrors for an invalid plan, search or option."""
     source = source_of(file, settings)
     space = search_space(source, over, minimise, within)
+    catalog = Catalog()
     with suppress(PlanErrors):  # an invalid first design is counted as such
+        catalog = read_all(file, settings).catalog
+    space = _with_servers(space, catalog)
+    if not space.size:
+        raise error_at(source.mark((KEY,)), "no server that is varied has one of the GPUs; add one", "search", KEY)
+    with suppress(PlanErrors):
         source = source_of(file, (*settings, *space.settings(0)))
     quoted = source.data.get("quote") or {}
-    currency = str(quoted.get("currency") or Catalog().assumption("quote-currency").value)
+    currency = str(quoted.get("currency") or catalog.assumption("quote-currency").value)
     return space._replace(currency=currency, confidence=confidence)
+
+
+def _with_servers(space: SearchSpace, catalog: Catalog) -> SearchSpace:
+    """Return the space with servers that have their own GPUs: those of the axis of GPUs, where there is one.
+
+    The value `sold` stands for a server of each GPU that is sold.
+    """
+    axes = {axis.key: axis for axis in space.axes}
+    if SERVER not in axes:
+        return space
+    sold = [server.id for _, server in sold_servers(catalog)]
+    values = chain.from_iterable(sold if value == SOLD else [value] for value in map(str, axes[SERVER].values))
+    gpus = dict[str, str]()
+    for value in values:
+        try:
+            gpus[value] = str(catalog.find("server", value).value("gpu"))
+        except UnknownPart:  # such as a mapping, which has the GPU of the plan
+            return space
+    if GPU in axes:
+        wanted = {record.id for gpu in axes.pop(GPU).values for record in [catalog.find("gpu", str(gpu))]}
+        gpus = {server: gpu for server, gpu in gpus.items() if gpu in wanted}
+    axes[SERVER] = axes[SERVER]._replace(values=tuple(gpus))
+    return space._replace(axes=tuple(axes.values()), always=(f"{GPU}=null",))
 
 
 def find_front(

@@ -392,7 +392,11 @@ class DesignTables:
         return f"{self.space.axes[axis].key}={self.space.axes[axis].values[place]}"
 
     def _family_settings(self, table: _Digits, family: int) -> tuple[str, ...]:
-        return (*self.inputs.settings, *(self._setting(*digit) for digit in sorted(table.values(family).items())))
+        return (
+            *self.inputs.settings,
+            *self.space.always,
+            *(self._setting(*digit) for digit in sorted(table.values(family).items())),
+        )
 
     def _size_settings(self, place: int) -> tuple[str, ...]:
         """Return settings for the size of a cluster: from the size axis, or as sizing calculated it."""

@@ -210,7 +210,9 @@ def design_cluster(plan: Plan, catalog: Catalog, books: Sequence[PriceBook] = ()
         needless = [
             fabric
             for fabric in plan.fabrics
-            if servers and fabric.least_servers and servers.value < fabric.least_servers.value
+            if servers
+            and fabric.least_servers
+            and servers.value + plan.servers_of_groups(fabric.name) < fabric.least_servers.value
         ]
         if needless:
             kept = tuple(fabric for fabric in plan.fabrics if fabric not in needless)

@@ -30,11 +30,9 @@ from bomgen.core.yaml_edit import CommentOn, set_value, write_scalar
 from bomgen.core.yaml_source import Source, own, read
 from bomgen.documents.offers import Changes, Offer
 from bomgen.plan.schema import declaration_at
-from bomgen.pricing.price_book import net_price
-from bomgen.pricing.quote import unpriced_gpus
 from bomgen.results.result import Report
 from bomgen.workflow.inputs import Inputs, read_all
-from bomgen.workflow.pipeline import part_names, work_out_variant
+from bomgen.workflow.pipeline import work_out_variant
 from bomgen.workflow.plan_files import PlanFile, extended
 
 DEFAULT = "default"
@@ -223,7 +221,7 @@ def _comment_out(lines: list[str], source: Source, path: tuple[str, ...], note: 
 #
 # An inquiry is a plan that may leave the GPU open; then the cheapest GPU that meets it is taken: by the total for a
 # workload, for a number of GPUs or a bound by what a FLOPS costs. A GPU competes if it is sold, in a server of a maker,
-# has a price, and calculates in FP8. Every design is calculated as `build` does.
+# and calculates in FP8; those without a price come last. Every design is calculated as `build` does.
 
 GPU, SERVER, SPARE_SERVERS = (f"cluster.{key}" for key in ("gpu", "server", "spare_servers"))
 SIZES = frozenset(("gpus", "servers", "racks", "budget", "power"))
@@ -265,7 +263,8 @@ def answer_inquiry(file: PlanFile) -> Answer:
     if not designed:
         work_out_variant(inputs)  # raises why
     first = designed[0]._replace(kind="asked" if is_sized else "smallest")
-    vendors = (offer._replace(kind="vendor") for offer in others if offer.gpu_vendor != first.gpu_vendor)
+    priced = (offer for offer in others if offer.is_priced)
+    vendors = (offer._replace(kind="vendor") for offer in priced if offer.gpu_vendor != first.gpu_vendor)
     is_service = first.kind == "smallest" and first.report.plan.inference is not None
     if is_service:  # without the margin for errors of the prediction, then with it
         without_margin = _design(inputs, "smallest", {**first.changes, f"{_workload(inputs)}.margin": NO_MARGIN})
@@ -298,26 +297,24 @@ def _size(offer: Offer) -> tuple[object, ...]:
     return report.plan.cluster.gpu.identity.id, report.design.sizing.gpus.value, report.quote.totals.amount
 
 
-def _cost(per_flops: bool, offer: Offer) -> tuple[bool, Fraction]:
-    """Return what orders designs: those with a complete total first, by this total or by what a FLOPS of it costs."""
+def _cost(per_flops: bool, offer: Offer) -> tuple[bool, bool, Fraction]:
+    """Return what orders designs: priced GPUs, then complete totals, then the total or what a FLOPS of it costs."""
     report, totals = offer.report, offer.report.quote.totals
     peak = report.plan.cluster.gpu.dense[REFERENCE_PRECISION] if per_flops else None
-    return not totals.complete, Fraction(totals.amount) / (report.design.sizing.gpus.value * peak.value if peak else 1)
+    shared_by = report.design.sizing.gpus.value * peak.value if peak else 1
+    return not offer.is_priced, not totals.complete, Fraction(totals.amount) / shared_by
 
 
 def _with_other_gpus(inputs: Inputs, designed: Sequence[Report]) -> Iterator[Offer]:
-    sold = dict(_sold(inputs.catalog))
+    sold = dict(sold_servers(inputs.catalog))
     for report in designed:
-        sold = {gpu: server for gpu, server in sold.items() if _has_price(report, gpu, server)}
         sold.pop(report.plan.cluster.gpu.identity.id, None)
     for number, (gpu, server) in enumerate(sold.items()):
         report_count("designs", number, len(sold))
-        for offer in _design(inputs, "gpu", {GPU: gpu, SERVER: server.id}):
-            if not unpriced_gpus(offer.report.quote.lines):
-                yield offer
+        yield from _design(inputs, "gpu", {GPU: gpu, SERVER: server.id})
 
 
-def _sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
+def sold_servers(catalog: Catalog) -> Iterator[tuple[str, Record]]:
     """Yield each GPU that is sold with a server that has it: its default server, if a maker sells that."""
     for gpu in catalog.all("gpu"):
         if not gpu.value(NEW_FORMAT) or identity(gpu).availability != AVAILABLE:
@@ -328,12 +325,6 @@ def _sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
         server = next((server for server in named if identity(server).availability == AVAILABLE), None)
         if server:
             yield gpu.id, server
-
-
-def _has_price(report: Report, gpu: str, server: Record) -> bool:
-    parts = (("gpu", gpu), ("server", server.id))
-    quoted, catalog = report.plan.quote, report.catalog
-    return any(net_price(part_names(catalog, *part), part[0], 1, quoted, report.books) is not None for part in parts)
 
 
 def _grown(inputs: Inputs, first: Offer) -> Iterator[Offer]:

@@ -11,6 +11,9 @@ from bomgen.plan.search_space import SearchSpace
 from bomgen.results.designs import SearchedDesign
 from bomgen.results.front import Excess, Front, FrontRow
 
+MORE = ("requests",)
+"""Measures of which more is better."""
+
 
 def judge_front(space: SearchSpace, candidates: Sequence[SearchedDesign]) -> Front:
     """The front of designs, in exact numbers."""
@@ -18,20 +21,21 @@ def judge_front(space: SearchSpace, candidates: Sequence[SearchedDesign]) -> Fro
     built = [each for each in candidates if each.problem is None]
     known = {name for name in space.minimise if any(each.measures[name] is not None for each in built)}
     minimised = tuple(name for name in space.minimise if space.chosen or name in known)
-    whole = [each for each in built if all(each.measures[name] is not None for name in minimised)]
+    whole = [each for each in built if any(each.measures[name] is not None for name in minimised)]
     broken = {each.place: _excesses(each, space) for each in whole}
     fitting = [each for each in whole if not broken[each.place]]
     outside = [(each, broken[each.place]) for each in whole if broken[each.place]]
+    better = [pair for pair in outside if pair[0].measures[minimised[0]] is not None]
     equal = Counter(_key(each, minimised) for each in fitting)
-    ordered = sorted(outside, key=lambda other: (_key(other[0], minimised[:1]), -_distance(other[1]), -other[0].place))
+    ordered = sorted(better, key=lambda other: (_key(other[0], minimised[:1]), -_distance(other[1]), -other[0].place))
     firsts = [_key(other, minimised[:1]) for other, _ in ordered]
     rows = list[FrontRow]()
     before: tuple[Fraction, ...] = ()
     for each in pareto(fitting, minimised) if minimised else ():
         own = _key(each, minimised[:1])
         at = bisect_left(firsts, own) - 1
-        better = ordered[at] if at >= 0 and firsts[at] > before else None
-        rows.append(FrontRow(each, equal[_key(each, minimised)] - 1, better))
+        beyond = ordered[at] if at >= 0 and firsts[at] > before else None
+        rows.append(FrontRow(each, equal[_key(each, minimised)] - 1, beyond))
         before = own
     return Front(
         space,
@@ -63,17 +67,19 @@ def _excesses(candidate: SearchedDesign, space: SearchSpace) -> tuple[Excess, ..
     for bound in space.within:
         value = candidate.measures[bound.measure]
         exact = None if value is None else Fraction(value)
-        if exact is None or exact > bound.most:
+        if exact is None or (exact < bound.most if bound.measure in MORE else exact > bound.most):
             found.append(Excess(bound, exact))
     return tuple(found)
 
 
 def _key(candidate: SearchedDesign, names: Sequence[str]) -> tuple[Fraction, ...]:
-    return tuple(Fraction(candidate.measures[name] or 0) for name in names)
+    """The measures, those that are unknown larger than any other."""
+    measures = ((candidate.measures[name], -1 if name in MORE else 1) for name in names)
+    return tuple(Fraction(10**30) if value is None else sign * Fraction(value) for value, sign in measures)
 
 
 def _distance(broken: Sequence[Excess]) -> Fraction:
     return max(
-        Fraction(1) if each.value is None or not each.bound.most else each.value / each.bound.most - 1
+        Fraction(1) if each.value is None or not each.bound.most else abs(each.value / each.bound.most - 1)
         for each in broken
     )

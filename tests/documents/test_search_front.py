@@ -32,6 +32,7 @@ from bomgen.results.front import (
     merge_fronts,
     merge_next_better,
     no_next_better,
+    recommend,
 )
 
 MARK = Mark("plan.yaml", 1, 1)
@@ -169,13 +170,21 @@ def test_the_nearest_design_is_named_where_none_is_within_the_bounds() -> None:
     assert (front.nearest[0].place, [each.bound.measure for each in front.nearest[1]]) == (1, ["days"])
 
 
-def test_a_design_without_a_cost_is_on_no_front_over_cost() -> None:
-    """It is counted, and the part named; a front over the days has it."""
-    designs = [design(0, None, 5, 5), design(1, 8, 9, 9)]
-    front = find_front(space(2), designs)
-    assert [row.candidate.place for row in front.rows] == [1]
-    assert (front.unknown, front.unpriced) == ((("cost", 1),), (("part-x", 1),))
-    assert [row.candidate.place for row in find_front(space(2, minimise=("days",)), designs).rows] == [0]
+def test_a_design_without_a_cost_is_shown_beside_the_others() -> None:
+    """If no priced one is as good in all else; it is counted, and the part named. Few designs are recommended."""
+    designs = [design(0, None, 5, 5), design(1, 8, 9, 9), design(2, None, 9, 9)]
+    front = find_front(space(3), designs)
+    assert [row.candidate.place for row in front.rows] == [1, 0]
+    assert recommend(front) == ((0, "cost"), (1, "days"))
+    assert (front.unknown, front.unpriced) == ((("cost", 2),), (("part-x", 2),))
+    assert [row.candidate.place for row in find_front(space(3, minimise=("days",)), designs).rows] == [0]
+
+
+def test_three_designs_are_recommended_with_their_reasons() -> None:
+    """The cheapest, the one that is closest to the best in all, and the best in another measure."""
+    designs = [design(0, 1, 10, 10), design(1, 2, 2, 4), design(2, 10, 1, 10), design(3, 9, 9, 1)]
+    assert recommend(find_front(space(4), designs)) == ((0, "cost"), (1, "balance"), (2, "days"))
+    assert recommend(find_front(space(1), [design(0, None, None, None)])) == ()
 
 
 def test_what_no_design_knows_is_compared_only_where_it_is_asked_for() -> None:
@@ -183,7 +192,7 @@ def test_what_no_design_knows_is_compared_only_where_it_is_asked_for() -> None:
     designs = [design(0, None, 5, 5)]
     assert find_front(space(1, chosen=False), designs).minimised == ("days", "power")
     asked = find_front(space(1), designs)
-    assert (asked.minimised, asked.rows) == (NAMES, ())
+    assert (asked.minimised, [row.candidate.place for row in asked.rows]) == (NAMES, [0])
 
 
 def test_reasons_why_designs_cannot_be_built_are_counted() -> None:

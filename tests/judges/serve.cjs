@@ -109,10 +109,9 @@ async function visit(browser, address, options = {}) {
     async search(over, least) {
       await page.button("Search").click();
       for (const [number, [key, values]] of Object.entries(over).entries()) {
-        if (number) await page.dialog.getByRole("button", { name: "Add key" }).click();
+        if (number) await page.dialog.getByRole("button", { name: "Vary more" }).click();
         const axis = page.dialog.locator(".axis").nth(number);
-        await axis.getByRole("combobox").first().fill(key);
-        await axis.getByRole("combobox").first().press("Tab");
+        await axis.getByRole("combobox").selectOption(key);
         await axis.getByRole("textbox").fill(values);
       }
       for (const box of await page.dialog.getByRole("checkbox").all()) {

@@ -254,7 +254,7 @@ def test_a_point_of_a_search_is_picked(story):
     """Pointing at one says what it is; a click writes it into the plan, and nothing else."""
     seen = story("search")
     assert seen["points"] > 1
-    servers = seen["said"].partition("cluster.servers=")[2].partition(":")[0]
+    servers = seen["said"].partition("Number of GPU servers: ")[2].partition(":")[0]
     assert seen["after"] == seen["before"].replace("servers: 64", f"servers: {servers}") != seen["before"]
 
 

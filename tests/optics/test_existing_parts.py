@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import bomgen
+
 Built = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
@@ -81,6 +83,25 @@ def test_a_400g_port_breaks_out_to_four_hosts_of_100g(built: Built, switch: str)
     assert parts(bom) == ["mms1v70-cm", "mms1v00-wm", "generic-mpo12-lc-os2-x4"]
     assert compute["transceivers"] == {"server": 32, "leaf": 8, "spine": 0, "core": 0, "total": 40}
     assert compute["cables"]["server-leaf"] == {"generic-mpo12-lc-os2-x4": 8}
+
+
+@pytest.mark.parametrize(("hosts", "modules"), [(4, 1), (8, 1), (12, 2), (13, 2), (256, 32)])
+def test_an_800g_cage_breaks_out_to_eight_hosts_beside_an_empty_one(hosts: int, modules: int) -> None:
+    """NVIDIA Cumulus Linux, SN5600: 256 links of 100G in 32 cages split by 8, the cage beside each disabled."""
+    found = bomgen.build(plan("sn5600", "cx6-100", servers=hosts))
+    assert found.number("fabrics.compute.transceivers.leaf") == modules
+    rows = [row for row in found.wiring() if row["b_module"] == "MMS4X00-NS"]
+    cages = {port.split("s")[1].removeprefix("wp") for row in rows for port in row["b_port"].split(";")}
+    assert cages == {str(2 * cage + 1) for cage in range(modules)}
+
+
+def test_hosts_with_other_parts_share_no_cage_that_is_split_by_eight(built: Built) -> None:
+    """Eight hosts with modules and eight on AOCs of four: one module, and two AOCs in cages of their own."""
+    given = plan("sn5600", "cx6-100", servers=8)
+    given["fabrics"]["compute"]["hosts"] = [{"name": "old", "count": 8, "ports": 1, "nic": "cx6-100", "length": "3 m"}]
+    compute = built(given)["fabrics"]["compute"]
+    assert sum(compute["cables"]["server-leaf"].values()) == 4
+    assert compute["transceivers"]["leaf"] == 2
 
 
 def test_a_breakout_is_found_for_a_module_that_the_plan_names(built: Built) -> None:

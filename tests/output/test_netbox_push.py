@@ -185,6 +185,7 @@ def test_cables_in_the_way(netbox: Pushed) -> None:
     assert outcome.exit_code == 4
     lines = outcome.stdout.splitlines()
     assert "- cables: old" in lines
+    assert "= cables: old (the plan no longer has it)" not in lines
     refused = [line for line in lines if line.startswith("!")]
     assert refused == [f"! cables: {cables[number]['label']} (by hand is in its port)" for number in (2, 3)]
     assert [line for line in lines if line.startswith("+ cables")] == [

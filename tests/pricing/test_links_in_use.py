@@ -36,6 +36,36 @@ def test_new_servers_take_free_ports(in_use: int, cables: int) -> None:
     assert lines == {f"{kind}.server": cables // 2, f"{kind}.leaf": cables // 2, "compute.cable.server-leaf": cables}
 
 
+def test_growth_is_counted_to_the_cable() -> None:
+    """Four of eight DGX H100 exist, with one of two SN2201 and the switches: by hand 20 in-band links are new.
+
+    Two of each new server, two of each of five management servers, and the two uplinks of the new SN2201; out of band
+    one of each new server, of each management server, of none of the four switches. In a room their lengths differ.
+    """
+    plan = """
+bomgen: 1
+name: x
+cluster: {server: dgx-h100, servers: 8}
+fabrics: {compute: default, in_band: default, out_of_band: default}
+existing: {dgx-h100: 4, qm9700: 2, sn4600c: 2, sn2201: 1}
+"""
+    for site in ("", "site: {rack: {power: 40 kW}, layout: auto}\n"):
+        cables = dict.fromkeys(("compute", "in_band"), 0)
+        for line in build(plan + site).data["lines"]:
+            if line["category"] == "cable" and line["fabric"] in cables:
+                cables[line["fabric"]] += line["quantity"]
+        assert cables == {"compute": 4 * 8, "in_band": 4 * 2 + 5 * 2 + 2}
+
+
+def test_two_servers_that_exist_are_joined() -> None:
+    """Port to port: their NICs, modules and cables exist; with one new server they are bought."""
+    cluster = "bomgen: 1\nname: x\ncluster: {server: dell-xe7745-h200-nvl, servers: 2}\nfabrics: {compute: default}\n"
+    for in_use, nics in ((2, 0), (1, 8)):
+        lines = build(f"{cluster}existing: {{dell-xe7745-h200-nvl: {in_use}}}\n").data["lines"]
+        assert sum(line["quantity"] for line in lines if line["category"] == "nic") == nics
+        assert any(line["category"] == "cable" for line in lines) == bool(nics)
+
+
 def test_links_to_new_switches_are_offered() -> None:
     """Of 32 servers eight exist with a full leaf of 64: the others need 192 cables, and all of those to the spines."""
     lines = offered("dgx-h100", 32, "qm9700", "dgx-h100: 8, qm9700: 1")

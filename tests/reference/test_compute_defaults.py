@@ -144,7 +144,21 @@ def test_two_servers_have_switches_where_a_design_has_them(gpu: str, switches: i
     plan = {"bomgen": 1, "name": "a", "cluster": {"gpu": gpu, "servers": 2}, "fabrics": {"compute": "default"}}
     built = bomgen.build(plan)
     assert built.number("fabrics.compute.switches.total") == switches
-    assert (b"both servers joined port to port" in built.files("md")["quote.md"]) == (not switches)
+    files = built.files("md")
+    assert (b"both servers joined port to port" in files["quote.md"]) == (not switches)
+    assert (b"connect both servers port to port, without a switch" in files["report.md"]) == (not switches)
+
+
+def test_two_servers_with_more_than_their_own_links_have_switches() -> None:
+    """Port to port has no port for the uplinks of management switches; two servers of different kinds are two."""
+    card = {"bomgen": 1, "name": "a", "cluster": {"gpu": "rtx-pro-6000-bse", "servers": 2}}
+    uplink = {"topology": "access", "switch": "sn2201", "uplink": {"fabric": "compute", "ports": 2}}
+    linked = bomgen.build({**card, "fabrics": {"compute": "default", "out_of_band": uplink}})
+    assert linked.number("fabrics.compute.switches.total") == 2
+    groups = [{"name": "other", "server": "dell-xe7745-h200-nvl", "servers": 1}]
+    cluster = {"server": "dell-xe7745-rtx-pro-6000", "servers": 1, "groups": groups}
+    mixed = bomgen.build({**card, "cluster": cluster, "fabrics": {"compute": "default"}})
+    assert mixed.number("fabrics.compute.links.server-leaf") == 8
 
 
 def test_links_of_two_servers_have_the_rate_that_the_plan_gives() -> None:

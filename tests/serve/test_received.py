@@ -409,12 +409,34 @@ def test_a_search_has_points_to_pick(workspace: Workspace) -> None:
     assert f"servers: {point['cluster.servers']}" in text
 
 
+def test_servers_are_searched_with_their_gpus(workspace: Workspace) -> None:
+    """Not the product of both; one without a price is shown, few are recommended, and a picked server has its GPU."""
+    load = "requests_per_minute: 600, prompt_tokens: 900, output_tokens: 99"
+    served = f"workload: {{inference: {{model: llama-3.1-70b, {load}}}}}\n"
+    request = {
+        "path": "small.yaml",
+        "text": f"{PLAN}{served}quote: {{price_book: indicative}}\n".replace("servers: 4", ""),
+    }
+    over = {"cluster.server": ["dgx-h200", "dgx-b200", "hls-gaudi2"]}
+    found = form.search(workspace, {**request, "over": over, "minimise": ["cost", "requests", "ttft", "power"]})
+    points = {point["set"]["cluster.server"]: point["measures"] for point in found["points"]}
+    assert points["dgx-b200"]["requests"] > points["dgx-h200"]["requests"] >= 600
+    assert points["hls-gaudi2"]["cost"] is None
+    assert found["search"]["recommended"][0] == {"design": 1, "reason": "cost"}
+    text = form.set_values(workspace, {"text": PLAN, "set": {"cluster.server": "dgx-b200"}})["text"]
+    assert "gpu: b200-sxm" in text
+    gpus = {**over, "cluster.gpu": ["h200-sxm"]}
+    assert len(form.search(workspace, {**request, "over": gpus, "minimise": "cost"})["points"]) == 1
+
+
 def test_keys_and_measures_are_proposed_for_a_search(workspace: Workspace) -> None:
     """Keys of the plan and of the form with their values; none below a plain value."""
     found = form.space(workspace, {"text": PLAN})
     keys = {each["key"]: each for each in found["keys"]}
     assert keys["cluster.servers"]["value"] == 4
-    assert "h200-sxm" in keys["cluster.gpu"]["choices"]
+    labels = {choice["value"]: choice["label"] for choice in keys["cluster.gpu"]["choices"]}
+    assert labels["h200-sxm"].startswith("H200 SXM 141GB")
+    assert found["own"] == {"over": {"cluster.server": "sold"}}
     assert not [key for key in keys if key.startswith("fabrics.compute.")]
     assert {"cost", "days"} <= {each["name"] for each in found["measures"]}
 

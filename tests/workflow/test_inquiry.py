@@ -34,7 +34,7 @@ COMPETING = {"b300-sxm": "dgx-b300", "h200-sxm": "dgx-h200", "b200-sxm": "dgx-b2
 @pytest.fixture
 def all_gpus() -> Sold:
     """Return what lists the GPUs that compete."""
-    return starters._sold
+    return starters.sold_servers
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def few_gpus(all_gpus: Sold, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: 
     def sold(catalog: Catalog) -> Iterator[tuple[str, Record]]:
         return ((gpu, catalog.find("server", server)) for gpu, server in COMPETING.items())
 
-    monkeypatch.setattr(starters, "_sold", sold)
+    monkeypatch.setattr(starters, "sold_servers", sold)
 
 
 def plan_of(text: str) -> PlanFile:
@@ -124,7 +124,7 @@ def test_what_cannot_be_built_says_why() -> None:
 def test_totals_without_a_price_are_unknown() -> None:
     """Nothing is compared by money that nobody knows."""
     table = offers_table(answered(SERVING.replace("quote: {price_book: indicative}\n", "")).offers, language("zh"))
-    assert {row.id for row in table.rows} == {"why", None, "design"}
+    assert not {row.id for row in table.rows} & {"total", "difference", "workload.cost_per_million_tokens"}
 
 
 def test_the_command_asks_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

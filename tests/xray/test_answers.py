@@ -211,6 +211,8 @@ def test_management_of_rack_scale_systems() -> None:
         "".join(f"{part},,,{9_000_000 + at}\n" for at, part in enumerate(("SN4600C", "SN5600", "SN3700", "CORD-C14"))),
         "SN5600,storage,leaf,{0}\nMCP7Y40-N002,storage,server-leaf,{0}\nDGXH100,,,16\nPower node,,storage host,11\n",
         "QM9700,storage,,{0}\nMFP7E10-N010,storage,,9000008\nMMA4Z00-NS,storage,,{0}\nDGXH100,,,4\n",
+        # lines of their own words, each of which several parts have
+        "".join(f"800G OSFP 2xDR4 module {at},,,{at}\n" for at in range(1, 400)),
     ],
 )
 def test_any_number_of_pieces_is_answered(rows: str) -> None:

@@ -371,6 +371,10 @@ def _fabric(writer: Writer, built: BuiltFabric) -> str:
 
 def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
     fabric, number = built.fabric, writer.language.number
+    counts = {"links": number(fabric.links[0].count.value), "gbps": number(fabric.links[0].rate_gbps.value)}
+    if built.attachment:
+        yield writer.word("sentence-port-to-port", name=writer.fabric_title(built.plan.name), **counts)
+        return
     shape = " × ".join(number(figure.value) for figure in fabric.dimensions.values())
     yield writer.word(
         "sentence-direct",
@@ -378,8 +382,7 @@ def _direct(writer: Writer, built: BuiltFabric) -> Iterator[str]:
         topology=writer.language.value(fabric.topology, "word"),
         dimensions=f"{number(fabric.planes.value)} × ({shape})" if fabric.planes else shape,
         endpoints=number(fabric.endpoints.value),
-        links=number(fabric.links[0].count.value),
-        gbps=number(fabric.links[0].rate_gbps.value),
+        **counts,
     )
     circuits = {key: number(figure.value) for key, figure in fabric.circuits.items()}
     yield writer.word("sentence-circuits" if circuits else "sentence-no-circuits", **circuits)

@@ -2,10 +2,12 @@
 import { call } from "./api.js";
 import { byId, button, complaint, make, table, word, words } from "./dom.js";
 import { fill, nameOf, question } from "./questions.js";
+import { searchDialog } from "./search.js";
 import { long, searched, unlisted } from "./tools.js";
 
 const ACTIONS = { bill: (page) => page.importBill() }; // goals without questions
 const DESIGNS = 6;
+const COLUMNS = ["total", "difference", "workload.requests_per_minute", "workload.latency.ttft_seconds", "workload.cost_per_million_tokens", "design"]; // of designs with other GPUs
 
 const pictures = new Map();
 let turn = 0; // of the start that is shown; one that a newer has overtaken adds nothing
@@ -75,14 +77,15 @@ async function showOffers(page, place, text) {
   const shown = ([, , value, range]) => [value, range ? make("small", {}, range) : ""];
   const list = (rows = []) => make("dl", {}, ...rows.flatMap((row) => [make("dt", {}, row[1]), make("dd", {}, ...shown(row))]));
   const card = (design, at) => {
-    const best = at === found.recommended, { why, total, difference, figure, design: whole } = Object.groupBy(design.rows, ([id]) => id ?? "figure");
+    const best = at === found.recommended, { why, total, difference, figure, design: whole } = Object.groupBy(design.rows, ([id]) => (id.includes(".") ? "figure" : id));
     return make("section", { className: best ? "card best" : "card" }, make("h3", {}, design.title, best ? make("span", { className: "chip accent" }, word("recommended")) : ""),
       make("p", {}, why[0][2]), make("p", { className: "total" }, ...shown(total?.[0] ?? ["", "", word("no-price")])), list(difference), list(figure), list(whole), use(design, best ? "main" : "edged"));
   };
-  const columns = ["total", "difference", "design"], cell = ({ rows }, column) => make("div", { className: "stacked" }, ...shown(rows.find(([id]) => id === column) ?? ["", "", "–"]));
+  const columns = COLUMNS.filter((column) => found.offers.some(({ rows }) => rows.some(([id]) => id === column))), cell = ({ rows }, column) => make("div", { className: "stacked" }, ...shown(rows.find(([id]) => id === column) ?? ["", "", "–"]));
   const heads = columns.map((column) => found.offers.flatMap(({ rows }) => rows).find(([id]) => id === column)?.[1]);
   place.replaceChildren(make("div", { className: "offers" }, ...found.offers.map(card)), found.others.length ? make("details", {}, make("summary", {}, word("other-gpus", found.others.length)),
-    table([words().questions.gpu, ...heads, ""], found.others.map((design) => [design.title, ...columns.map((column) => cell(design, column)), use(design, "edged")]))) : "");
+    table([words().questions.gpu, ...heads, ""], found.others.map((design) => [design.title, ...columns.map((column) => cell(design, column)), use(design, "edged")]))) : "",
+    button(word("more-designs"), () => searchDialog({ ...page, request: { path: page.newPath, text: found.offers[found.recommended].text }, setText: page.begin }), { className: "edged" }));
   place.scrollIntoView({ block: "start" });
 }
 
