@@ -556,3 +556,18 @@ def test_lines_are_in_the_words_of_a_customer() -> None:
     assert "Fabric compute" not in page
     assert "rack pitch 0.6 m" in page
     assert '<span class="measure">30 %</span> with the order, <span class="measure">70 %</span> on delivery' in page
+
+
+@pytest.mark.parametrize(
+    ("server", "text", "description"),
+    [
+        ("pcie-8gpu-l40s", "en", "4U 8 x L40S server"),
+        ("pcie-8gpu-l40s", "zh", "4U 服务器（8 × L40S）"),
+        ("h3c-r5500-g6", "en", "GPU server UniServer R5500 G6, 8 x H100 SXM"),
+    ],
+)
+def test_a_description_says_what_a_part_is_once(server: str, text: str, description: str) -> None:
+    """A name with the word is left as it is; `UniServer` is none."""
+    plan = {"bomgen": 1, "name": "a", "cluster": {"server": server, "servers": 1}, "quote": {"language": text}}
+    rows = [line.split("|") for line in build(plan).files("md")["quote.md"].decode().splitlines()]
+    assert [row[4].strip() for row in rows if row[1:2] == [" 1 "]] == [description]
