@@ -27,7 +27,7 @@ def _document(name: str, *settings: str, code: str = "en") -> Document:
 def test_key_figures_mark_estimates() -> None:
     """Predicted numbers and an estimated power have their range where they are printed first; counts have none."""
     served = dict(_document("llama2-7b-chat").headline)
-    assert served["GPUs required"].estimate == (4, 7)
+    assert served["GPUs required"].estimate == (4, 8)
     assert served["GPUs"].estimate is None
     assert dict(_document("superpod-h100-floor").headline)["Maximum power"].estimate
 
