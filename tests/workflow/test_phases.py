@@ -170,8 +170,9 @@ def test_support_of_all_phases_ends_on_one_day() -> None:
     assert visits.unit.amount == 100
     assert assumed.line.charge is not None
     assert assumed.line.charge.assumed
-    [written] = render(select_phase(report, "second"), ["quote.md"]).values()
-    assert "0.5833 % of the hardware" in written.decode()
+    written = render(select_phase(report, "second"), ["quote.md", "report.md"])
+    assert "0.5833 % of the hardware" in written["quote.md"].decode()
+    assert "1 piece × 13 months" in written["report.md"].decode()
 
 
 def test_what_stands_on_a_floor_stays_through_three_phases() -> None:
