@@ -47,8 +47,14 @@ OF_FONTS = (
 )
 """Environment variables by which fontconfig finds fonts."""
 PDF = b"%PDF-"
-LAYOUTS = ("", "section > figure:first-of-type { break-before: page }", "section:last-of-type { break-before: page }")
-"""Places of the drawings that end a quote: below the text, on a page of their own, or on one with their tables."""
+LAYOUTS = (
+    "",
+    "section > figure:first-of-type { break-before: page }",
+    "section:last-of-type { break-before: page }",
+    "figure svg { max-height: 65mm !important }",
+)
+"""Places of the drawings that end a quote: below the text, on a page of their own, on one with their tables, or below
+the text and smaller, where the last one would stand alone."""
 TABLE = "table-"
 """Prefix of the ids of tables."""
 WELL_FILLED = 0.5
