@@ -539,13 +539,13 @@ NAMES, APART = ("bomgen", "name", "title", "catalog", "extends"), ("quote", SEAR
 def space(_workspace: Workspace, request: Request) -> Data:
     """Return what a search of a plan may vary and compare, and its own search: the keys of the form and of the plan.
 
-    A key has its value in the plan, choices if it takes words, and the id of the question of the form, if one asks for
-    it. Without a search of its own a plan is searched over the servers that are sold, with their GPUs.
+    A key has its value in the plan, choices if it takes words, and the id of the first question that asks for it, if
+    any. Without a search of its own a plan is searched over the servers that are sold, with their GPUs.
     """
     words, data = language_of(request), data_of(request["text"])
     asked = {
         question.path: question.id
-        for question in QUESTIONS
+        for question in reversed(QUESTIONS)
         if question.group != QUOTE and question.kind != PARTS and question not in OF_SUPPORT
     }
     keys = dict.fromkeys([*asked, *SEARCHED, *_scalars(data)])
