@@ -392,14 +392,15 @@ def _with_servers(space: SearchSpace, catalog: Catalog) -> SearchSpace:
         return space
     sold = [server.id for _, server in sold_servers(catalog)]
     values = chain.from_iterable(sold if value == SOLD else [value] for value in map(str, axes[SERVER].values))
-    gpus = dict[str, str]()
-    for value in values:
+    try:
+        gpus = {value: str(catalog.find("server", value).value("gpu")) for value in values}
+    except UnknownPart:  # such as a mapping, which has the GPU of the plan
+        return space
+    if chosen := axes.pop(GPU, None):
         try:
-            gpus[value] = str(catalog.find("server", value).value("gpu"))
-        except UnknownPart:  # such as a mapping, which has the GPU of the plan
-            return space
-    if GPU in axes:
-        wanted = {record.id for gpu in axes.pop(GPU).values for record in [catalog.find("gpu", str(gpu))]}
+            wanted = {catalog.find("gpu", str(gpu)).id for gpu in chosen.values}
+        except UnknownPart as error:
+            raise error_at(chosen.mark, str(error), "search", KEY) from None
         gpus = {server: gpu for server, gpu in gpus.items() if gpu in wanted}
     axes[SERVER] = axes[SERVER]._replace(values=tuple(gpus))
     return space._replace(axes=tuple(axes.values()), always=(f"{GPU}=null",))
