@@ -358,8 +358,8 @@ def _months_until(charge: PlanSection, quote: PlanSection) -> Figure | None:
     if wrong:
         charge.problem("until", f"`until` and `{wrong}` exclude each other; remove one of them", "charge")
     elif not start < end or not start:
-        text = f"the term ends on {end}, the quote is of {start or 'no date'}; set `quote.date` to an earlier one"
-        charge.problem("until", text, "date")
+        dated = f"is dated {start}" if start else "has no date"
+        charge.problem("until", f"the term ends on {end}, but the quote {dated}; set an earlier `quote.date`", "date")
     (year, month, day), (end_year, end_month, end_day) = (map(int, text.split("-")) for text in (start or end, end))
     months = (end_year - year) * MONTHS_A_YEAR + end_month - month + (end_day > day)
     return Figure(max(months, 1), "months", Given(charge.value_mark("until"), "until"))
