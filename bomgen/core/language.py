@@ -58,7 +58,7 @@ _PREFIXED_FROM: Mapping[str, int] = {"kg": 10**4}
 _PREFIX_DIGITS = 3
 _PERCENT, _LAST_DIGIT = 100, Decimal("0.0001")
 _FINITE = 10**100
-"""What the denominators of all shares divide whose digits end."""
+"""A share has finitely many digits if its denominator divides this number."""
 _HALF = Fraction(1, 2)
 _BASE = 10
 _DAYS = "days"

@@ -72,7 +72,7 @@ class PowerNode(NamedTuple):
 
 
 POWER = "power"
-"""How the name of a box of the power supply begins, before its level and its number there, both from 1 on."""
+"""How the name of a box of the power supply begins."""
 
 
 class OneLine(NamedTuple):
@@ -240,6 +240,11 @@ LEVELS = (
 SERVERS: Path = ("cluster", "power_w")
 GPUS: Path = (SITE, "gpu_power_w")
 OTHERS = ("network_power_w", "storage_power_w")
+
+
+def name_box(level: int, number: int) -> str:
+    """Return the name of a box of the power supply, from its level and its number there, both from 1 on."""
+    return f"{POWER} {level} {number}"
 
 
 def power_line(writer: Writer) -> Iterator[Chart]:

@@ -2,6 +2,9 @@
 
 The quote is written from this record alone. It has text, numbers and amounts only: derivations, plan places, warnings,
 confidence and the seller's costs cannot reach the document.
+
+The quote for an expansion, or for a later phase, is the quote of its order with what changes on site: cables to move,
+and surplus parts.
 """
 
 from __future__ import annotations

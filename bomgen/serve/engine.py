@@ -28,7 +28,7 @@ from bomgen.core.document import QUOTE, Cell, Column, Document, Drawing, Row, Se
 from bomgen.core.language import Language
 from bomgen.core.messages import message, unknown
 from bomgen.documents.chapters.contents import headline
-from bomgen.documents.charts import POWER, OneLine, power_line
+from bomgen.documents.charts import POWER, OneLine, name_box, power_line
 from bomgen.documents.diff.difference import Difference, compare, split_line
 from bomgen.documents.diff.side import ComparedResult, compared_result_of
 from bomgen.documents.tables import Writer, headline_total
@@ -465,7 +465,7 @@ def _power_box(report: Report, words: Language, device: str) -> Data:
     """Return name and facts of a box of the power supply, and links to those that supply it and that it supplies."""
     charts = power_line(Writer(report, words))
     levels = next((chart.shape.levels for chart in charts if isinstance(chart.shape, OneLine)), ())
-    named = {f"{POWER} {at} {of}": (at, box) for at, level in enumerate(levels, 1) for of, box in enumerate(level, 1)}
+    named = {name_box(at, of): (at, box) for at, level in enumerate(levels, 1) for of, box in enumerate(level, 1)}
     if device not in named:
         raise Refused(message("refused-device", device=device))
     depth, (name, text) = named[device]
@@ -473,7 +473,7 @@ def _power_box(report: Report, words: Language, device: str) -> Data:
     for fact, near in (("supplied", depth - 1), ("supplies", depth + 1)):
         boxes = levels[near - 1] if 0 < near <= len(levels) else ()
         facts[fact] = words.word("list-semicolon").join(words.word("name-in").join(box) for box in boxes)
-        links += [{"at": f"{POWER} {near} {at}", "rail": None} for at in range(1, len(boxes) + 1)]
+        links += [{"at": name_box(near, at), "rail": None} for at in range(1, len(boxes) + 1)]
     return {"name": name, "facts": facts, "links": links}
 
 

@@ -12,7 +12,7 @@ from math import ceil, dist
 from bomgen.core.document import Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
-from bomgen.documents.charts import POWER, Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points
+from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, name_box
 from bomgen.documents.comparison import ComparedPlans, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
@@ -279,8 +279,7 @@ def draw_one_line(canvas: Canvas, shape: OneLine) -> None:
         written = [(_wrap(box.name, width, strong=True), _wrap(box.text, width)) for box in level]
         height = LINE * max(len(name) + len(text) for name, text in written) + 2 * _PADDING
         for number, (box, (name, text), x) in enumerate(zip(level, written, middles, strict=True), 1):
-            device = f"{POWER} {depth} {number}"
-            canvas.rectangle("box", x - width / 2, y, width, height, filled=True, device=device)
+            canvas.rectangle("box", x - width / 2, y, width, height, filled=True, device=name_box(depth, number))
             canvas.lines("power", x, y + height / 2, (*name, *text), width, _BOX_WORDS, strong=len(name))
             canvas.spoken.append(f"{box.name}: {box.text}")
         y, above = y + height, middles
