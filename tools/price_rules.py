@@ -78,8 +78,8 @@ CARD_SERVER = Known(
 CARD_HOST = Known(
     round((CARD_SERVER.price * HOST_OF_EIGHT.price) ** 0.5),
     HOST_OF_EIGHT.day,
-    f"the geometric middle of {CARD_SERVER.price:,} and {HOST_OF_EIGHT.price:,} USD for the rest: {CARD_SERVER.source}; "
-    f"{HOST_OF_EIGHT.source}",
+    f"for the rest the geometric middle of {CARD_SERVER.price:,} and {HOST_OF_EIGHT.price:,} USD: "
+    f"{CARD_SERVER.source}; {HOST_OF_EIGHT.source}",
 )
 """What a server with slots for eight cards costs beside them, however many it has."""
 
@@ -113,7 +113,7 @@ CABLES: Mapping[str, Mapping[int, Cable]] = {
     },
     "acc": {800: Cable(1_136, 3, "2026-07-01", f"{FS}, category 800g-dac-aoc")},
     "aec": {
-        400: Cable(170, 2, "2026-07-01", "research note on Credo: what buyers of many pay for one of 400G, 85 USD of 100G"),
+        400: Cable(170, 2, "2026-07-01", "notes on Credo: what buyers of many pay; 85 USD of 100G"),
         800: Cable(500, 2, "2026-07-01", "notes on Credo: 320 USD to buyers of many; 1,870 USD of 3 m at a retailer"),
     },
     "aoc": {
@@ -135,7 +135,8 @@ METRE = {
     "aec": {800: 500 * (2_503.51 / 1_869.93 - 1) / (7 - 3)},
 }
 """USD a metre by kind and Gb/s: DACs of 25G at 1 and 5 m, of 100G at 1 and 3 m, there between FS.com and QSFPTEK,
-and cables of 800G at two lengths, active ones at a retailer whose cables are dearer; same sources. One of 10G grows by its share of one of 25G."""
+and cables of 800G at two lengths, active electrical ones by the share at a retailer; same sources. One of 10G grows by
+its share of one of 25G."""
 CAGE_ADAPTER = Known(40, "2026-07-01", f"its two connectors as those of a DAC of 100G at 1 m; {FS}")
 AOC_METRE = (22 - 15) / (3 - 1)
 """USD a metre at any rate, as of a duplex jumper of OM4."""
