@@ -14,7 +14,6 @@ from typing import Any
 
 from bomgen.catalog.parts import ATTENTION, DENSE, EIGHT_BITS, HEAD, LINEAR, OUTPUT, SHARED, SIXTEEN_BITS
 
-"""Parts of a model, as `checkpoint_formats` of a part file names them."""
 _PARTS: Mapping[str, str] = {
     ATTENTION: r"(?:self_attn|(?<!linear_)attn|mixer)(?:\*|\.\*|$|\.(?:q_proj|q_a_proj|q_b_proj|qkv_proj|k_proj)\b)",
     OUTPUT: r"(?:self_attn|(?<!linear_)attn|mixer)(?:\*|\.\*|$|\.o_proj\b)",
