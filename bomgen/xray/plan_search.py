@@ -312,14 +312,15 @@ class FittedPlan(NamedTuple):
 
     @property
     def is_settled(self) -> bool:
-        """Return whether no other structure fits better: nothing is wrong, or neither switches nor links are."""
+        """Return whether no other structure fits better: nothing is wrong, or no servers, switches or links are."""
         if self.candidate.given or self.fit.spare_switches:
             return False
         unplaced = sum(not part.slots for part in self.fit.wrong)
-        is_structure_right = unplaced == len(self.fit.substituted) and not any(
+        are_switches_right = unplaced == len(self.fit.substituted) and not any(
             part.is_switch for part in self.fit.wrong
         )
-        return not self.fit.wrong or (is_structure_right and self.counts_links)
+        is_right = are_switches_right and not self.candidate.servers.derived and self.counts_links
+        return is_right or not self.fit.wrong
 
     @property
     def assumes_ports(self) -> bool:
