@@ -8,21 +8,27 @@ compares them with the files.
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
+import json
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
+from bomgen.core.document import QUOTE
 from bomgen.core.language import language
 from bomgen.output.drawing.racks import floor_svg, rack_svgs
 from bomgen.output.face import FAMILIES
 from bomgen.output.registry import DocumentInputs
 from bomgen.results.result import Report
-from bomgen.serve.calls import pack
+from bomgen.serve.calls import CALLS, Workspace, pack
 from bomgen.workflow.pipeline import work_out
 from bomgen.workflow.plan_files import open_plan
 
@@ -79,7 +85,13 @@ MFP7E10-N030,"fibre, 30 m",240,140
 """A bill with fewer fibres than its modules have links."""
 BILL_SIZE = (980, 700)
 """Pixels of the findings."""
-QUOTE_PLAN = "llama65b-quote.yaml"
+QUOTE_PLAN, OWN_PLAN = "llama65b-quote.yaml", "train-70b.yaml"
+SERVED_PLANS = (QUOTE_PLAN, "h100-127.yaml", "h200-xe9680-vast.yaml", "llama70b-chat-latency.yaml")
+"""Plans in the folder of the page."""
+PLACE = "@quote@"
+"""Where the picture of a quote goes into a page."""
+PNG_HEADER = 33
+"""Bytes of the signature and the header of a PNG."""
 ANATOMY_WIDTH, ANATOMY_HEIGHT = 1100, 1240
 """Pixels of the anatomy: the quote with numbers, and what they stand for beside it."""
 PARTS_OF_QUOTE = {
@@ -133,13 +145,121 @@ svg {{ position: absolute; left: 0; top: 0; }}
 
 
 def main() -> None:
-    """Draw the pictures. Exits with what is missing, if Chromium is."""
-    for name, text in drawings():
-        (PICTURES / name).write_text(text, encoding="utf-8")
-    _draw_plan_to_quote()
-    _draw_anatomy()
-    _draw_findings()
-    _draw_page()
+    """Draw the pictures that are stale, and write the samples. Exits with 1 and the names of what was stale.
+
+    With Chromium missing, it exits with what is missing.
+    """
+    stale = []
+    for name, svg in drawings():
+        if not is_drawing(PICTURES / name, svg):
+            (PICTURES / name).write_text(svg, encoding="utf-8")
+            stale.append(name)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for picture in screenshots():
+            file = PICTURES / f"{picture.name}.png"
+            if not picture.is_drawn_in(file):
+                file.write_bytes(_label(picture.draw(folder), picture.digest))
+                stale.append(file.name)
+        _write_samples(folder)
+    if stale:
+        sys.exit(f"drawn anew, to be looked at and committed: {', '.join(stale)}")
+
+
+def is_drawing(file: Path, text: str) -> bool:
+    """Return whether a file holds a drawing."""
+    return file.is_file() and file.read_text("utf-8") == text
+
+
+def _label(png: bytes, digest: str) -> bytes:
+    """Return a PNG with a digest of what it shows, as text behind its header."""
+    text = b"tEXt" + b"Source\0" + digest.encode()
+    chunk = struct.pack(">I", len(text) - len(b"tEXt")) + text + struct.pack(">I", zlib.crc32(text))
+    return png[:PNG_HEADER] + chunk + png[PNG_HEADER:]
+
+
+class Screenshot(NamedTuple):
+    """A picture that Chromium draws of a page; `quote` is another page, which is shown in it as a picture."""
+
+    name: str
+    size: tuple[int, int]
+    page: str
+    """HTML; of the page of `bomgen serve`, everything that it shows."""
+    quote: str = ""
+    quote_size: tuple[int, int] = (0, 0)
+    served: str | None = None
+    """The plan that `bomgen serve` shows, none of it for its first page."""
+    options: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all that decides how the picture looks."""
+        return hashlib.sha256(repr(tuple(self)).encode()).hexdigest()
+
+    def is_drawn_in(self, file: Path) -> bool:
+        """Return whether a PNG shows this, by the digest that it carries."""
+        return file.is_file() and self.digest.encode() in file.read_bytes()
+
+    def draw(self, folder: Path) -> bytes:
+        """Return the PNG; the folder takes pages on the way to Chromium."""
+        if self.served is not None:
+            return self._draw_served(folder)
+        quote = _screenshot(_save(folder, self.quote), folder, *self.quote_size) if self.quote else b""
+        page = self.page.replace(PLACE, base64.b64encode(quote).decode())
+        return _screenshot(_save(folder, page), folder, *self.size)
+
+    def _draw_served(self, folder: Path) -> bytes:
+        for plan in SERVED_PLANS:
+            (folder / plan).write_bytes((ROOT / "plans" / plan).read_bytes())
+        command = [sys.executable, "-m", "bomgen", "serve", str(folder), "--no-browser"]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            address = server.stdout.readline().strip() if server.stdout else ""
+            opened = f"{address}#plan={pack(self.served)}" if self.served else address
+            waits = f"--virtual-time-budget={PATIENCE_MS}"
+            return _screenshot(opened, folder, *self.size, waits, *self.options)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def screenshots() -> Iterator[Screenshot]:
+    """Yield the pictures that need a browser, as what they show."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / OWN_PLAN).write_text(PLAN, encoding="utf-8")
+        (folder / "bill.csv").write_text(BILL, encoding="utf-8")
+        quote = _quote(str(folder / OWN_PLAN))
+        lines = _run(folder, "explain", OWN_PLAN, NUMBER, "--depth", "1", "-q").splitlines()
+        steps = [line for line in lines if line[0] not in "│ "][:STEPS]
+        findings = _run(folder, "xray", "bill.csv", "-o", "findings.html") or (folder / "findings.html").read_text(
+            "utf-8"
+        )
+        workspace, request = Workspace(folder), {"path": OWN_PLAN, "text": PLAN}
+        answers = [CALLS["build"](workspace, {**request, "tabs": ["quote"]}), CALLS["form"](workspace, request)]
+    page = PAGE.format(
+        face=_face(),
+        width=WIDTH,
+        height=HEIGHT,
+        plan=re.sub(r"(?m)^( *)([a-z_]+):", r"\1<b>\2</b>:", html.escape(PLAN)),
+        quote=PLACE,
+        number=NUMBER,
+        reason=html.escape("\n".join(step if len(step) <= LONGEST else f"{step[:LONGEST]} …" for step in steps)),
+    )
+    yield Screenshot("plan-to-quote", (WIDTH, HEIGHT), page, quote, (QUOTE_WIDTH, QUOTE_HEIGHT))
+    yield _anatomy()
+    yield Screenshot("xray", BILL_SIZE, findings)
+    files = (file for file in sorted((ROOT / "bomgen" / "serve" / "page").rglob("*")) if file.is_file())
+    start = "\n".join(file.read_text("utf-8") for file in files)
+    yield Screenshot("serve-start", DESK, start, served="")
+    shown = f"{start}\n{json.dumps(answers, sort_keys=True)}"
+    yield Screenshot("serve", DESK, shown, served=PLAN)
+    yield Screenshot("serve-dark", DESK, shown, served=PLAN, options=(DARK,))
+    yield Screenshot("serve-phone", PHONE, shown, served=PLAN)
+
+
+def _quote(plan: str) -> str:
+    return DocumentInputs(report_of(plan), (), language()).html(QUOTE).decode()
 
 
 def drawings() -> Iterator[tuple[str, str]]:
@@ -187,87 +307,32 @@ def _stack(svgs: Sequence[str]) -> str:
     )
 
 
-def _draw_anatomy() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        _run(ROOT / "plans", "build", QUOTE_PLAN, "-q", "-f", "quote.html", "-o", str(folder))
-        quote = folder / QUOTE_PLAN.removesuffix(".yaml") / "quote.html"
-        places, badges = ", ".join(PARTS_OF_QUOTE), ", ".join(f"{part}::before" for part in PARTS_OF_QUOTE)
-        page = re.sub(r"<meta http-equiv[^>]*>", "", quote.read_text("utf-8"))
-        quote.write_text(page.replace("</head>", BADGE.format(places=places, badges=badges), 1), encoding="utf-8")
-        shown = _screenshot(quote.as_uri(), folder, QUOTE_WIDTH, round(ANATOMY_HEIGHT * QUOTE_WIDTH / 700))
-        parts = "".join(f"<li><b>{number}</b>{text}</li>" for number, text in enumerate(PARTS_OF_QUOTE.values(), 1))
-        drawn = ANATOMY.format(
-            face=_face(),
-            width=ANATOMY_WIDTH,
-            height=ANATOMY_HEIGHT,
-            quote=base64.b64encode(shown).decode(),
-            parts=parts,
-        )
-        (folder / "page.html").write_text(drawn, encoding="utf-8")
-        picture = _screenshot((folder / "page.html").as_uri(), folder, ANATOMY_WIDTH, ANATOMY_HEIGHT)
-        (PICTURES / "quote-anatomy.png").write_bytes(picture)
+def _anatomy() -> Screenshot:
+    places, badges = ", ".join(PARTS_OF_QUOTE), ", ".join(f"{part}::before" for part in PARTS_OF_QUOTE)
+    quote = re.sub(r"<meta http-equiv[^>]*>", "", _quote(QUOTE_PLAN))
+    quote = quote.replace("</head>", BADGE.format(places=places, badges=badges), 1)
+    parts = "".join(f"<li><b>{number}</b>{text}</li>" for number, text in enumerate(PARTS_OF_QUOTE.values(), 1))
+    page = ANATOMY.format(face=_face(), width=ANATOMY_WIDTH, height=ANATOMY_HEIGHT, quote=PLACE, parts=parts)
+    size = (QUOTE_WIDTH, round(ANATOMY_HEIGHT * QUOTE_WIDTH / 700))
+    return Screenshot("quote-anatomy", (ANATOMY_WIDTH, ANATOMY_HEIGHT), page, quote, size)
 
 
 def _face() -> str:
     return base64.b64encode((ROOT / "bomgen" / "data" / "face" / "inter-400.woff2").read_bytes()).decode()
 
 
-def _draw_findings() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "bill.csv").write_text(BILL, encoding="utf-8")
-        _run(folder, "xray", "bill.csv", "-o", "findings.html")
-        (PICTURES / "xray.png").write_bytes(_screenshot((folder / "findings.html").as_uri(), folder, *BILL_SIZE))
+def _write_samples(folder: Path) -> None:
+    (folder / OWN_PLAN).write_text(PLAN, encoding="utf-8")
+    _run(folder, "build", OWN_PLAN, "-q", "-f", "html,pdf", "-o", "out")
+    _run(folder, "wiring", OWN_PLAN, "-q", "-o", "out/train-70b/cables.xlsx")
+    for sample in ("quote.pdf", "report.html", "cables.xlsx"):
+        (SAMPLES / sample).write_bytes((folder / "out" / "train-70b" / sample).read_bytes())
 
 
-def _draw_page() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for plan in ("llama65b-quote.yaml", "h100-127.yaml", "h200-xe9680-vast.yaml", "llama70b-chat-latency.yaml"):
-            (folder / plan).write_bytes((ROOT / "plans" / plan).read_bytes())
-        command = [sys.executable, "-m", "bomgen", "serve", str(folder), "--no-browser"]
-        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        try:
-            address = server.stdout.readline().strip() if server.stdout else ""
-            opened = f"{address}#plan={pack(PLAN)}"
-            for picture, where, size, options in (
-                ("serve-start", address, DESK, ()),
-                ("serve", opened, DESK, ()),
-                ("serve-dark", opened, DESK, (DARK,)),
-                ("serve-phone", opened, PHONE, ()),
-            ):
-                shown = _screenshot(where, folder, *size, f"--virtual-time-budget={PATIENCE_MS}", *options)
-                (PICTURES / f"{picture}.png").write_bytes(shown)
-        finally:
-            server.terminate()
-            server.wait()
-
-
-def _draw_plan_to_quote() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "train-70b.yaml").write_text(PLAN, encoding="utf-8")
-        _run(folder, "build", "train-70b.yaml", "-q", "-f", "html,pdf", "-o", "out")
-        _run(folder, "wiring", "train-70b.yaml", "-q", "-o", "out/train-70b/cables.xlsx")
-        for sample in ("quote.pdf", "report.html", "cables.xlsx"):
-            (SAMPLES / sample).write_bytes((folder / "out" / "train-70b" / sample).read_bytes())
-        quote = folder / "out" / "train-70b" / "quote.html"
-        cover = _screenshot(quote.as_uri(), folder, QUOTE_WIDTH, QUOTE_HEIGHT)
-        lines = _run(folder, "explain", "train-70b.yaml", NUMBER, "--depth", "1", "-q").splitlines()
-        steps = [line for line in lines if line[0] not in "│ "][:STEPS]
-        page = PAGE.format(
-            face=_face(),
-            width=WIDTH,
-            height=HEIGHT,
-            plan=re.sub(r"(?m)^( *)([a-z_]+):", r"\1<b>\2</b>:", html.escape(PLAN)),
-            quote=base64.b64encode(cover).decode(),
-            number=NUMBER,
-            reason=html.escape("\n".join(step if len(step) <= LONGEST else f"{step[:LONGEST]} …" for step in steps)),
-        )
-        (folder / "page.html").write_text(page, encoding="utf-8")
-        drawn = _screenshot((folder / "page.html").as_uri(), folder, WIDTH, HEIGHT)
-        (PICTURES / "plan-to-quote.png").write_bytes(drawn)
+def _save(folder: Path, page: str) -> str:
+    """Save a page; return its address."""
+    (folder / "page.html").write_text(page, encoding="utf-8")
+    return (folder / "page.html").as_uri()
 
 
 def _run(folder: Path, *arguments: str) -> str:
