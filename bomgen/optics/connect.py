@@ -28,7 +28,7 @@ from bomgen.catalog.parts import AVAILABLE, DSP, GENERIC, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
-from bomgen.fabric.ports import FittedTier
+from bomgen.fabric.ports import FittedTier, carries_rate
 from bomgen.fabric.types import SERVER, Fabric, Fitted, Links, topology
 from bomgen.optics.cages import (
     FIXED_FORMS,
@@ -312,7 +312,9 @@ class _PartCounter:
             count, machines = ports_of_machines(each.pieces, each.ports), ((each.pieces, each.ports),)
             span = Span(cage, upper, rate, Fraction(wanted.length_m.value), over_panels=bool(wanted.panels))
             found = self._medium_of_hosts(each, wanted, span, links.kind)
-            if found is None and rate.value < links.rate_gbps.value:
+            leaf = require(self.fabric.tier(links.ends[1]), "hosts are on leaves").switch
+            slower_port = rate.value < links.rate_gbps.value and any(carries_rate(group, rate) for group in leaf.groups)
+            if found is None and slower_port:
                 # Slower links may break out a cage further than those of the fabric.
                 span = span._replace(upper=self._cage(links.ends[1], rate))
                 found = self._medium_of_hosts(each, wanted, span, links.kind)

@@ -320,8 +320,8 @@ def switches_before(design: Design, lines: Sequence[Line], left: Mapping[str, Fi
     """Return the switches of each tier, by line, of the fabrics for the existing servers alone."""
     found, server = dict[str, Figure](), next((line for line in lines if line.id == SERVER), None)
     servers = next((left[name] for name in server.names if name in left), None) if server else None
-    for built in design.fabrics if servers and servers.value else ():
-        if built.attachment and not built.plan.switchless:
+    for built in design.fabrics:
+        if servers and built.attachment and not built.plan.switchless:
             with suppress(Infeasible):
                 fabric = build_planes(built.plan, built.attachment, _in_trays(design, servers), built.hosts)
                 found |= {f"{built.plan.name}.switch.{tier.name}": boxes_of(tier) for tier in fabric.tiers}
