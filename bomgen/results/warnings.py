@@ -93,7 +93,9 @@ def _pods_of_one_rail(_: Design, built: BuiltFabric) -> Iterator[Problem]:
     plane, spine = built.fabric.plane or built.fabric, built.plan.tier_plans.get("spine")
     given = built.plan.pod_leaves or (spine.per_pod if spine else None)
     said = not isinstance(built.plan.pod_rails.origin, Assumed) or not built.plan.declared.scalable_units
-    if given is None or isinstance(given.origin, Assumed) or said or plane.pods is None or plane.seats is None or len(plane.seats.value.rails) == 1:
+    if given is None or isinstance(given.origin, Assumed) or said:
+        return
+    if plane.pods is None or plane.seats is None or len(plane.seats.value.rails) == 1:
         return
     spines = next(tier.count.value for tier in plane.tiers if tier.name == "spine")
     text = message("pods-of-one-rail", pods=plane.pods.value, spines=spines)
