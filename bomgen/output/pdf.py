@@ -149,16 +149,18 @@ def print_page(page: bytes) -> bytes:
 
 
 def _emptiest(document: Any) -> float:
-    """Return how far down the emptiest page behind the first is filled, as a part of its height.
+    """Return how far down the emptiest page is filled, as a part of its height; 1 if there is only one page.
 
     What goes on on the next page and is no table seems to reach the end of its page.
     """
-    following = [page.anchors for page in document.pages[2:]]
+    following = [page.anchors for page in document.pages[1:]]
+    if not following:
+        return 1.0
     ends = (
         max((box[-1] for name, box in page.anchors.items() if name not in after or name.startswith(TABLE)), default=0.0)
-        for page, after in zip(document.pages[1:], [*following, {}], strict=False)
+        for page, after in zip(document.pages, [*following, {}], strict=True)
     )
-    return min((end / document.pages[0].height for end in ends), default=1.0)
+    return min(end / document.pages[0].height for end in ends)
 
 
 def _explain(missing: Sequence[str]) -> str:
