@@ -20,7 +20,7 @@ from bomgen.documents.chapters.sizing import load_points
 from bomgen.documents.tables import SITE, Writer, columns_of, make_table
 from bomgen.pricing.quote import CategoryTotal, category_amounts, confidence
 from bomgen.results.elevations import Elevations
-from bomgen.results.what_if import money_of_run, purchase_of_gpus, sensitivity
+from bomgen.results.what_if import money_of_run
 from bomgen.sizing.prediction.predict import Predicted
 
 Length = int | float | Fraction | Decimal
@@ -47,21 +47,6 @@ class Bars(NamedTuple):
     bars: tuple[Bar, ...]
     key: tuple[str, ...] = ()
     """Meaning of the segments, if a bar has several."""
-
-
-class PairMatrix(NamedTuple):
-    """A value for every pair of a row and a column; larger values are darker."""
-
-    corner: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Fraction, ...]], ...]
-    """The name of a row and its values."""
-    texts: tuple[tuple[str, ...], ...]
-    """The values as text, row by row."""
-    chosen: tuple[int, int]
-    """Row and column of the plan's value."""
-    foot: tuple[str, ...] = ()
-    """An unshaded row at the bottom: its name, and a text per column."""
 
 
 class PowerNode(NamedTuple):
@@ -114,7 +99,7 @@ class Chart(NamedTuple):
     id: str
     title: str
     text: str
-    shape: Bars | PairMatrix | OneLine | HeatMap | Points
+    shape: Bars | OneLine | HeatMap | Points
     data: Table | None = None
 
 
@@ -279,7 +264,7 @@ def _shown(writer: Writer, path: Path) -> str:
 
 
 # sizing -------------------------------------------------------------------------------------------------------------
-# Charts of the sizing: the memory of a GPU, and how a training run depends on utilisation and GPUs.
+# Charts of the sizing: the memory of a GPU, the load of a served model, and the interval of a prediction.
 
 OF_RUN = "cost_per_run"
 MEMORY: Path = ("workload", "memory")
@@ -289,7 +274,6 @@ RESERVE = ("reserve_libraries", "reserve_nccl", "reserve_step")
 """What a fine-tuning run needs beside them; a served model keeps its reserve apart."""
 FEW_POINTS = 3
 """Loads below which a curve says nothing."""
-_MILLION = 10**6
 
 
 def training_memory(writer: Writer) -> Iterator[Chart]:
@@ -408,61 +392,13 @@ def _count(figure: Figure | None, unit: str = "") -> Cell:
     return Cell(figure.value if figure else None, unit)
 
 
-def run_sensitivity(writer: Writer) -> Iterator[Chart]:
-    """Yield a chart of days by utilisation and number of GPUs, with the cost of the GPUs."""
-    report, language, word, currency = writer.report, writer.language, writer.word, writer.report.quote.totals.currency
-    outcomes = sensitivity(report.plan, report.design.sizing)
-    if outcomes is None:
-        return
-
-    def purchase(figure: Figure) -> Decimal | None:
-        """Return the cost of GPUs at the plan's purchase per GPU; None if a price is missing, or clusters share it."""
-        return purchase_of_gpus(report, int(figure.value)) if report.quote.totals.complete else None
-
-    amounts = [amount for amount in map(purchase, outcomes.gpus) if amount is not None]
-    priced = len(amounts) == len(outcomes.gpus)
-    counts = [language.integer(int(gpus.value)) for gpus in outcomes.gpus]
-    days = [[Fraction(figure.value) for figure in outlook.days] for outlook in outcomes.outlooks]
-    millions = (language.number(Fraction(amount) / _MILLION) for amount in amounts)
-    shape = PairMatrix(
-        word("chart-sensitivity-corner"),
-        tuple(counts),
-        tuple((writer.shown(outlook.mfu), tuple(row)) for outlook, row in zip(outcomes.outlooks, days, strict=True)),
-        tuple(tuple(map(language.number, row)) for row in days),
-        outcomes.planned,
-        (word("chart-sensitivity-millions", currency=currency), *millions) if priced else (),
-    )
-    row, column = outcomes.planned
-    planned = writer.shown(outcomes.outlooks[row].days[column])
-    columns = (
-        Column("mfu", "MFU", "text", 24),
-        *(Column(f"days-{at}", word("chart-days-on", gpus=gpus), "number", 18) for at, gpus in enumerate(counts, 1)),
-        Column("gpus", word("chart-gpus-for", days=planned), "number", 18),
-        *((Column("cost", word("chart-cost-of-those"), "money", 20),) if priced else ()),
-    )
-    rows = [
-        row_of(
-            writer.shown(outlook.mfu),
-            *(Cell(figure.value, figure.unit) for figure in outlook.days),
-            outlook.gpus_required.value,
-            *((Cell(purchase(outlook.gpus_required), currency),) if priced else ()),
-        )
-        for outlook in outcomes.outlooks
-    ]
-    if priced:
-        rows.append(row_of(word("chart-purchase"), *(Cell(amount, currency) for amount in amounts), "", ""))
-    text = word("chart-sensitivity-text") + (word("chart-sensitivity-cost") if priced else "")
-    data = make_table("sensitivity", language, rows, columns=columns)
-    yield Chart("sensitivity", data.title, text, shape, data)
-
-
 # contents -----------------------------------------------------------------------------------------------------------
 
 CHARTS: Mapping[str, tuple[Callable[[Writer], Iterator[Chart]], ...]] = {
     "costs": (categories, price_range),
     "alternatives": (alternatives,),
     "serving": (trade_off, memory),
-    "sizing": (training_memory, predicted_range, run_sensitivity),
+    "sizing": (training_memory, predicted_range),
     "network": (cable_lengths,),
     "site": (power_line, rack_power),
 }

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bomgen.sizing.prediction.predict import Predicted
     from bomgen.sizing.reinforcement import ReinforcedStep
     from bomgen.sizing.serving.service import Latency, Serving
-    from bomgen.sizing.training.run import Opinions
+    from bomgen.sizing.training.run import RunComparisons
 
 NARROW, WIDE = 50, 90
 """Coverage of the prediction intervals in percent."""
@@ -56,8 +56,8 @@ def numbers(design: Design) -> dict[Path, Figure]:
         found |= _reinforcement(step)
         if sizing.days_range:
             found["workload", "days_low"], found["workload", "days_high"] = sizing.days_range
-    if sizing.opinions:
-        found |= _opinions(sizing.opinions())
+    if sizing.published:
+        found |= _published_runs(sizing.published())
     if fit := sizing.fit:
         found |= figures_of(fit.replica, "workload", "memory")
         found |= figures_of(fit.per_gpu, "workload", "memory", "per_gpu")
@@ -160,12 +160,9 @@ def figures_of(record: Any, *at: str) -> dict[Path, Figure | None]:
     return found
 
 
-def _opinions(opinions: Opinions) -> dict[Path, Figure | None]:
-    found: dict[Path, Figure | None] = {
-        ("workload", "effective_mfu"): opinions.effective_mfu,
-        **figures_of(opinions.second, "workload", "second_opinion"),
-    }
-    for run in opinions.runs:
+def _published_runs(compared: RunComparisons) -> dict[Path, Figure | None]:
+    found: dict[Path, Figure | None] = {("workload", "effective_mfu"): compared.effective_mfu}
+    for run in compared.runs:
         base = ("workload", "published_runs", run.run.identity.id)
         found[(*base, "gpu_hours")] = run.run.gpu_hours
         found[(*base, "mfu")] = run.mfu

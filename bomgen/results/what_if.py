@@ -1,4 +1,4 @@
-"""What would be otherwise: with another design of a fabric, at another utilisation, without a switch or a changed part.
+"""What would be otherwise: another design of a fabric, another utilisation, a lost switch, a changed part.
 
 Both designs are calculated with the cable lengths of the plan, even if a floor layout makes them longer.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil
@@ -34,17 +33,14 @@ from bomgen.optics.compatibility import (
     module_reason,
 )
 from bomgen.optics.selection import choose
-from bomgen.plan.types import ESTIMATE, FabricPlan, Plan, Training
+from bomgen.plan.types import FabricPlan
 from bomgen.pricing.bill import Bill, lines_of_fabric
 from bomgen.pricing.costs import cost_per_gpu, run_cost
 from bomgen.pricing.price_book import PriceBook, part_price
 from bomgen.pricing.quote import quote
 from bomgen.results.result import Report
 from bomgen.site.racks import cost_of_energy, energy_of_run
-from bomgen.sizing import storage
-from bomgen.sizing.cluster_size import Sizing
 from bomgen.sizing.servers import gpus_of_servers, servers_for_gpus, whole_racks
-from bomgen.sizing.training.run import TrainingRun, days, gpus_for_days, hardware_utilisation
 
 if TYPE_CHECKING:
     from bomgen.sizing.prediction.predict import Outlook
@@ -257,88 +253,6 @@ def losses(fabric: Fabric) -> Iterator[tuple[str, Figure]]:
         spines = spines_of_leaf(spine.count, plane.pods) if plane.pods else spine.count
         share = share_through_spine(leaf.up, spines)
         yield "spine-share", share_of_planes(share, fabric.planes) if fabric.planes else share
-
-
-# sensitivity ----------------------------------------------------------------------------------------------------------
-# Days of a training run by utilisation and by the number of GPUs. An estimated goodput is that of each number of GPUs.
-# Varied figures keep the origins of the plan's.
-
-PLANNED = 100
-MFU_PERCENT = (80, 90, PLANNED, 110, 120)
-"""Percentages of the utilisation that the plan is sized with."""
-GPU_PERCENT = (50, 75, PLANNED, 150, 200)
-"""Percentages of the GPUs that the plan has."""
-
-
-class SensitivityRun(NamedTuple):
-    """A run at one utilisation."""
-
-    mfu: Figure
-    days: tuple[Figure, ...]
-    """Days on each number of GPUs."""
-    gpus_required: Figure
-    """GPUs for the same days as the plan, before rounding up to servers and replicas."""
-
-
-class Sensitivity(NamedTuple):
-    """Runs at several utilisations, on several numbers of GPUs."""
-
-    gpus: tuple[Figure, ...]
-    outlooks: tuple[SensitivityRun, ...]
-    planned: tuple[int, int]
-    """Indices of the plan's utilisation and number of GPUs."""
-
-
-def sensitivity(plan: Plan, sized: Sizing) -> Sensitivity | None:
-    """Return the days by utilisation and GPUs around those of a sized plan; None for a plan without training alone.
-
-    A utilisation that the GPUs cannot reach is omitted, and so is a cluster that loses all of its time.
-    """
-    workload, run = plan.training, sized.run
-    if workload is None or run is None or sized.days is None or sized.reinforced:
-        return None
-    sizes = {figure.value: figure for figure in (_share_of_gpus(plan, sized, percent) for percent in GPU_PERCENT)}
-    sizes[sized.gpus.value] = sized.gpus
-    runs = {count: _with_goodput(plan, workload, sized, run, sizes[count]) for count in sorted(sizes)}
-    runs = {count: sized_run for count, sized_run in runs.items() if sized_run.goodput.value}
-    shares = {percent: replace(run.mfu, value=run.mfu.value * Fraction(percent, PLANNED)) for percent in MFU_PERCENT}
-    shares[PLANNED] = run.mfu
-    # The utilisation of the hardware, recomputation included, stays below the peak.
-    reached = {
-        percent: share
-        for percent, share in shares.items()
-        if hardware_utilisation(share, run.flops, run.hardware_flops).value <= 1
-    }
-    outlooks = tuple(
-        SensitivityRun(
-            share,
-            tuple(days(workload, sized_run._replace(mfu=share), sizes[count]) for count, sized_run in runs.items()),
-            gpus_for_days(
-                sized.days, run.flops, run.peak_flops_per_gpu, share, workload.parallel_efficiency, run.goodput
-            ),
-        )
-        for share in reached.values()
-    )
-    planned = [*reached].index(PLANNED), [*runs].index(sized.gpus.value)
-    return Sensitivity(tuple(sizes[count] for count in runs), outlooks, planned)
-
-
-def _share_of_gpus(plan: Plan, sized: Sizing, percent: int) -> Figure:
-    """Return a percentage of the GPUs, in whole servers where these are known."""
-    count = ceil(sized.gpus.value * Fraction(percent, PLANNED))
-    server = plan.cluster.server
-    if server and sized.servers:
-        count = gpus_of_servers.plain(servers_for_gpus.plain(count, server.gpus.value), server.gpus.value)
-    return replace(sized.gpus, value=count)
-
-
-def _with_goodput(plan: Plan, workload: Training, sized: Sizing, run: TrainingRun, gpus: Figure) -> TrainingRun:
-    if workload.goodput.value != ESTIMATE or sized.lost is None or gpus is sized.gpus:
-        return run
-    server = plan.cluster.server
-    servers = servers_for_gpus(gpus, server.gpus) if server and sized.servers else None
-    lost = storage.lost_time(sized.lost.checkpoint.contents, plan.storage, gpus, servers)
-    return run._replace(goodput=lost.goodput)
 
 
 # changed parts --------------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from bomgen.sizing.training import parallelism, states
 from bomgen.sizing.training import run as training
 from bomgen.sizing.training.memory import TimedSplit, degrees_of
 from bomgen.sizing.training.parallelism import MemoryFit
-from bomgen.sizing.training.run import Opinions, TrainingRun, opinions
+from bomgen.sizing.training.run import RunComparisons, TrainingRun, compare_runs
 from bomgen.sizing.training.states import ParallelSplit
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ class Sizing(NamedTuple):
     fit: MemoryFit | None = None
     faster: Callable[[], TimedSplit | None] | None = None
     """A search for a split that is faster on fewer GPUs or with another recomputation; None for a given split."""
-    opinions: Callable[[], Opinions] | None = None
-    """Second opinions on a pre-training run, calculated when called."""
+    published: Callable[[], RunComparisons] | None = None
+    """Published runs beside a pre-training run, calculated when called."""
     trainable_parameters: Figure | None = None
     """Trainable parameters of a fine-tuning run; None otherwise."""
     lost: LostTime | None = None
@@ -383,7 +383,7 @@ def _reinforce_pools(
         tokens_per_second=reinforcement.tokens_of_days(asked.workload.tokens, days),
         reinforced=step,
         faster=None,
-        opinions=None,
+        published=None,
         lost=storage.add_interruptions(days, require(sized.lost, "a run loses time")),
     )
 
@@ -418,11 +418,11 @@ def _size_run_that_fits(asked: _Run) -> Sizing:
     if given_gpus(plan.cluster) is not None and (workload.predicted or workload.goodput.value == ESTIMATE):
         run = run._replace(gpus_required=None)  # both change with the number of GPUs
     days = training.days(workload, run, gpus)
-    compared = None if workload.tuning else cache(partial(opinions, workload, run, plan.cluster.gpu, gpus, days))
+    compared = None if workload.tuning else cache(partial(compare_runs, workload, run, plan.cluster.gpu, gpus, days))
     return Sizing(
         run=run,
         faster=None if workload.parallelism else cache(partial(_faster_split, asked, fit, gpus)),
-        opinions=compared,
+        published=compared,
         trainable_parameters=states.trainable_parameters(workload) if workload.tuning else None,
         servers=servers,
         gpus=gpus,

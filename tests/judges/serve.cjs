@@ -13,7 +13,7 @@ const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const switches = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", "--disable-dev-shm-usage", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
 const desk = { width: 1440, height: 900 }, phone = { width: 390, height: 844 }, wall = { width: 1920, height: 1080 };
-const patience = 20000; // milliseconds in which a step has its effect on a busy machine
+const patience = 60000; // milliseconds in which a step has its effect on a busy machine
 const atOnce = 2;
 const upToDate = /Up to date|已是最新/;
 

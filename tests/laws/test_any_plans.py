@@ -19,7 +19,7 @@ from bomgen.workflow.pipeline import compute_fabric, list_cables, work_out
 from bomgen.workflow.plan_files import PlanFile
 
 SEED = SystemRandom().randrange(10**6) if DEEP else 57
-PLANS, CHANGED = (2000, 500) if DEEP else (40, 6)
+PLANS, CHANGED = (2000, 500) if DEEP else (20, 3)
 PIECE = min(PLANS, 100)
 """Plans that are drawn at a time: drawing many takes longer than as many pieces."""
 PRINTED = 60

@@ -118,6 +118,7 @@ def test_a_worker_that_is_killed_costs_only_time(cluster: Cluster) -> None:
     assert out.decode() == CliRunner().invoke(main, ["search", PLAN, *MIDDLE]).output
 
 
+@pytest.mark.deep
 def test_a_scheduler_that_is_killed_ends_the_search_with_what_was_found(cluster: Cluster) -> None:
     """A line says so, and the exit code is not that of a whole search."""
     process = search(cluster, *LONG)

@@ -22,7 +22,7 @@ from bomgen.sizing.serving.capacity import MOST_IN_FLIGHT, SECONDS_A_MINUTE, Loa
 from bomgen.sizing.serving.replicas import Shortage, engine_command
 from bomgen.sizing.serving.service import Serving
 from bomgen.sizing.training.parallelism import describe_faster
-from bomgen.sizing.training.run import Opinions
+from bomgen.sizing.training.run import RunComparisons
 from bomgen.sizing.training.states import adapts
 
 # storage ------------------------------------------------------------------------------------------------------------
@@ -109,8 +109,8 @@ def sizing(writer: Writer) -> Section:
             _nearest(writer, found.predicted),
         ]
     tables.append(writer.table("lost-time"))
-    if found.opinions:
-        tables += [_captioned(writer, "second-opinion"), _published(writer, found.opinions())]
+    if found.published:
+        tables.append(_published(writer, found.published()))
     tables.append(_basis(writer))
     return Section(
         "sizing",
@@ -198,9 +198,9 @@ def _captioned(writer: Writer, id: str, **values: str) -> Table:
     return replace(writer.table(id), caption=writer.word(f"caption-{id}", **values))
 
 
-def _published(writer: Writer, opinions: Opinions) -> Table:
+def _published(writer: Writer, compared: RunComparisons) -> Table:
     rows = []
-    for each in opinions.runs:
+    for each in compared.runs:
         base = (*PUBLISHED, each.run.identity.id)
         figures = (each.run.active_parameters, each.run.tokens, each.run.gpu_hours)
         parameters, tokens, hours = (writer.shown(figure) for figure in figures)
@@ -211,7 +211,7 @@ def _published(writer: Writer, opinions: Opinions) -> Table:
         )
         source = _where(writer, each.run.gpu_hours)
         rows.append(row_of(run, writer.cell((*base, "mfu")), writer.cell((*base, "days")), source))
-    caption = writer.word("caption-published-runs", mfu=writer.shown(opinions.effective_mfu))
+    caption = writer.word("caption-published-runs", mfu=writer.shown(compared.effective_mfu))
     return make_table("published-runs", writer.language, rows, caption)
 
 

@@ -12,7 +12,7 @@ from math import ceil, dist
 from bomgen.core.document import Drawing
 from bomgen.core.language import Language
 from bomgen.core.provenance import Figure
-from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, PairMatrix, Points, name_box
+from bomgen.documents.charts import Bar, Bars, Chart, HeatMap, OneLine, Points, name_box
 from bomgen.documents.comparison import ComparedPlans, charted
 from bomgen.documents.diff.contents import changed_categories
 from bomgen.documents.diff.difference import Difference
@@ -203,50 +203,6 @@ def _draw_key(canvas: Canvas, power: dict[int, Figure | None], most: Fraction, l
     canvas.key(entries)
 
 
-# matrix -------------------------------------------------------------------------------------------------------------
-# Values by row and column as cells, darker if larger; the plan's value has a thick frame.
-
-_LEFT = 96
-_CELL_HEIGHT = 30
-_CELL_WORDS = 12
-_CELL_GAP = 2
-_LIGHTEST_CELL, _DARKEST_CELL = 0.04, 0.4
-"""Range of shades; text is legible on the darkest."""
-_FRAME = 3
-
-
-def draw_matrix(canvas: Canvas, shape: PairMatrix) -> None:
-    """Draw all cells with their values, and the names of rows and columns."""
-    pitch = (NARROW - _LEFT) / max(len(shape.columns), 1)
-    most = max(value for _, values in shape.rows for value in values)
-    _line(canvas, LINE / 2, pitch, (shape.corner, *shape.columns))
-    top = LINE + _CELL_GAP
-    for row, ((name, values), texts) in enumerate(zip(shape.rows, shape.texts, strict=True)):
-        y = top + row * _CELL_HEIGHT
-        canvas.words("row", 0, y + _CELL_HEIGHT / 2, name, _LEFT, anchor="start", largest=_CELL_WORDS, strong=True)
-        for column, (value, text) in enumerate(zip(values, texts, strict=True)):
-            x = _LEFT + column * pitch
-            tone = _LIGHTEST_CELL + (_DARKEST_CELL - _LIGHTEST_CELL) * float(value / most)
-            inside = (x + _CELL_GAP, y + _CELL_GAP, pitch - 2 * _CELL_GAP, _CELL_HEIGHT - 2 * _CELL_GAP)
-            canvas.rectangle("cell", *inside, filled=True, tone=tone, corner=2)
-            chosen = (row, column) == shape.chosen
-            if chosen:
-                canvas.rectangle("box", x + 1, y + 1, pitch - 2, _CELL_HEIGHT - 2, corner=_FRAME)
-            canvas.words("value", x + pitch / 2, y + _CELL_HEIGHT / 2, text, pitch, largest=_CELL_WORDS, strong=chosen)
-        canvas.spoken.append(f"{name}: {', '.join(texts)}")
-    canvas.bottom = top + len(shape.rows) * _CELL_HEIGHT
-    if shape.foot:
-        _line(canvas, canvas.bottom + LINE / 2 + _CELL_GAP, pitch, shape.foot)
-        canvas.bottom += LINE + 2 * _CELL_GAP
-
-
-def _line(canvas: Canvas, y: float, pitch: float, texts: tuple[str, ...]) -> None:
-    canvas.words("row", 0, y, texts[0], _LEFT, anchor="start", largest=_CELL_WORDS)
-    for column, text in enumerate(texts[1:]):
-        canvas.words("column", _LEFT + (column + 1 / 2) * pitch, y, text, pitch, largest=_CELL_WORDS, strong=True)
-    canvas.spoken.append(f"{texts[0]}: {', '.join(texts[1:])}")
-
-
 # one line -----------------------------------------------------------------------------------------------------------
 # A one-line diagram of the power supply: boxes on levels, connected by a bus from each level to the next.
 
@@ -402,8 +358,6 @@ def chart_svg(chart: Chart, name: str, language: Language) -> str:
     canvas = Canvas("chart wide", PLANE) if isinstance(shape, Points) else Canvas("chart", NARROW)
     if isinstance(shape, Bars):
         draw_bars(canvas, shape)
-    elif isinstance(shape, PairMatrix):
-        draw_matrix(canvas, shape)
     elif isinstance(shape, HeatMap):
         draw_heat_map(canvas, shape.found, language)
     elif isinstance(shape, Points):

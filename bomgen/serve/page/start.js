@@ -78,7 +78,7 @@ async function showOffers(page, place, text) {
   const list = (rows = []) => make("dl", {}, ...rows.flatMap((row) => [make("dt", {}, row[1]), make("dd", {}, ...shown(row))]));
   const card = (design, at) => {
     const best = at === found.recommended, { why, total, difference, figure, design: whole } = Object.groupBy(design.rows, ([id]) => (id.includes(".") ? "figure" : id));
-    return make("section", { className: best ? "card best" : "card" }, make("h3", {}, design.title, best ? make("span", { className: "chip accent" }, word("recommended")) : ""),
+    return make("section", { className: best ? "card best" : "card" }, make("h3", {}, design.title, best && !design.title.startsWith(word("recommended")) ? make("span", { className: "chip accent" }, word("recommended")) : ""),
       make("p", {}, why[0][2]), make("p", { className: "total" }, ...shown(total?.[0] ?? ["", "", word("no-price")])), list(difference), list(figure), list(whole), use(design, best ? "main" : "edged"));
   };
   const columns = COLUMNS.filter((column) => found.offers.some(({ rows }) => rows.some(([id]) => id === column))), cell = ({ rows }, column) => make("div", { className: "stacked" }, ...shown(rows.find(([id]) => id === column) ?? ["", "", "–"]));

@@ -1,4 +1,4 @@
-"""A training run: FLOPs, rates, GPUs and days, with second opinions: a rule of thumb, and published runs.
+"""A training run: FLOPs, rates, GPUs and days, and published runs beside it.
 
 C = 6 N D model FLOPs for N active parameters and D tokens (Kaplan et al. 2020); a run takes C / (GPUs x achieved
 FLOP/s) seconds. Recomputation of activations costs hardware FLOPs that model FLOPs and MFU leave out.
@@ -16,9 +16,8 @@ from typing import NamedTuple
 from bomgen.catalog.part_records import REFERENCE_PRECISION
 from bomgen.catalog.parts import Gpu, PublishedRun
 from bomgen.core.diagnostics import Infeasible
-from bomgen.core.messages import message
-from bomgen.core.provenance import Assumed, Cited, Figure, Reference, formula, product, require, sum_of
-from bomgen.core.units import GIGA, HOURS_A_DAY, TERA
+from bomgen.core.provenance import Assumed, Figure, formula, product, require, sum_of
+from bomgen.core.units import HOURS_A_DAY, TERA
 from bomgen.plan.types import COUNTED, LEFT_OUT, Training
 from bomgen.sizing import model_work
 from bomgen.sizing.model_work import NONE
@@ -334,30 +333,6 @@ SECONDS_AN_HOUR = SECONDS_A_DAY // HOURS_A_DAY
 SHOWN = 4
 """Number of published runs that a report shows: the nearest by active parameters."""
 
-_RULE_OF_THUMB = Reference(
-    "慢慢学 AIGC, 你的 LLM 训练需要多少 GPU?, 2024-05-28, after the public app hunkim/llm_gpu_cal", None, "2026"
-)
-_RULE_NOTE = "6e18 FLOPs in 13.3 hours are 125.3 TFLOP/s: 40.2 % of the 312 TFLOP/s of an A100"
-RULE = Figure(
-    Fraction("13.3"),
-    "GPU-hours per 10¹⁸ parameters x tokens",
-    Cited(message("rule-of-thumb"), (_RULE_OF_THUMB,), "medium", _RULE_NOTE),
-)
-_DCPTX = Reference("DCPTX (calightble.com), optical modules for LLaMA-65B, article 1534175", None, "2026")
-A100_TFLOPS = Figure(312, "TFLOP/s", Cited(message("rule-of-thumb-peak"), (_DCPTX,), "high"))
-
-
-class SecondOpinion(NamedTuple):
-    """The result of the rule of thumb for A100 GPUs of 80 GB, whatever the GPU of the plan."""
-
-    gpu_hours: Figure
-    gpus_required: Figure | None
-    """GPUs for the target days."""
-    days: Figure
-    """Days on as many A100 GPUs as the cluster has GPUs."""
-    days_by_peak: Figure
-    """Days on the cluster's GPUs, scaled by their dense bf16 peak."""
-
 
 class RunComparison(NamedTuple):
     """A published run, and the duration of the plan's run at its utilisation."""
@@ -368,38 +343,13 @@ class RunComparison(NamedTuple):
     days: Figure
 
 
-class Opinions(NamedTuple):
-    """All second opinions on a run."""
+class RunComparisons(NamedTuple):
+    """A run beside published ones."""
 
-    second: SecondOpinion
     runs: tuple[RunComparison, ...]
     """Published runs, the nearest by active parameters first."""
     effective_mfu: Figure
     """MFU of the plan's run: 6 N D over wall-clock time, comparable with that of published runs."""
-
-
-@formula("GPU-hours", source="rule of thumb: tokens x epochs x parameters x 13.3, both in billions")
-def hours_by_rule(active_parameters: int, tokens: int, epochs: int, rule: Fraction) -> Fraction:
-    """A100 GPU-hours of a run."""
-    return Fraction(active_parameters, GIGA) * tokens / GIGA * epochs * rule
-
-
-@formula("GPUs")
-def gpus_by_rule(gpu_hours: Fraction, target_days: Fraction) -> int:
-    """Whole A100 GPUs that finish in the target time."""
-    return ceil(gpu_hours / (target_days * HOURS_A_DAY))
-
-
-@formula("days")
-def days_by_rule(gpu_hours: Fraction, gpus: int) -> Fraction:
-    """Days on a number of A100 GPUs."""
-    return gpu_hours / (gpus * HOURS_A_DAY)
-
-
-@formula("days")
-def scaled_by_peak(a100_days: Fraction, a100_peak: Fraction, peak: Fraction) -> Fraction:
-    """Days on GPUs with another peak at the same utilisation."""
-    return a100_days * Fraction(a100_peak) / peak
 
 
 @formula("share", source="MFU = 6 N D / (GPU-hours x peak)")
@@ -422,8 +372,8 @@ def mfu_of_wall_clock(parameter_flops: int, gpus: int, peak: int, run_days: Frac
     return Fraction(parameter_flops) / (gpus * peak * run_days * SECONDS_A_DAY)
 
 
-def opinions(training: Training, run: TrainingRun, gpu: Gpu, gpus: Figure, run_days: Figure) -> Opinions:
-    """Return second opinions on a training run on a number of GPUs; reads the catalogue's published runs.
+def compare_runs(training: Training, run: TrainingRun, gpu: Gpu, gpus: Figure, run_days: Figure) -> RunComparisons:
+    """Return a training run on a number of GPUs beside the catalogue's published runs.
 
     Published utilisations are shares of the dense bf16 peak, and so is everything compared with them; for a GPU without
     a bf16 peak, the peak that the run uses replaces it.
@@ -431,19 +381,9 @@ def opinions(training: Training, run: TrainingRun, gpu: Gpu, gpus: Figure, run_d
     bf16 = gpu.dense.get(REFERENCE_PRECISION)
     peak = peak_flops(bf16) if bf16 else run.peak_flops_per_gpu
     active = training.model.active_parameters
-    hours = hours_by_rule(active, training.tokens, training.epochs, RULE)
-    target = training.target_days
-    on_a100 = days_by_rule(hours, gpus)
-    second = SecondOpinion(
-        gpu_hours=hours,
-        gpus_required=gpus_by_rule(hours, target) if target else None,
-        days=on_a100,
-        days_by_peak=scaled_by_peak(on_a100, peak_flops(A100_TFLOPS), peak),
-    )
     flops = parameter_flops(training.flops_per_parameter_token, active, training.tokens, training.epochs)
     nearest = sorted(training.published_runs(), key=lambda published: _distance(published, active))[:SHOWN]
-    return Opinions(
-        second=second,
+    return RunComparisons(
         runs=tuple(_comparison(published, training, peak, flops, gpus) for published in nearest),
         effective_mfu=mfu_of_wall_clock(flops, gpus, peak, run_days),
     )
