@@ -25,7 +25,6 @@ from price_rules import Known
 
 from bomgen.catalog.files import id_at_length
 from bomgen.catalog.part_file_checks import with_base, with_shared_sources
-from bomgen.catalog.parts import GENERIC
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "bomgen" / "data"
@@ -107,8 +106,7 @@ def _entries() -> Iterator[dict[str, Any]]:
             if entry := _entry_of(kind, record, records):
                 yield {"part": part} | _not_below_its_parts(entry, record)
             if "gpu_slots" in record:
-                chassis = _by_rule(f"{part}-chassis", price_rules.CARD_SERVER)
-                yield chassis | {"max": price_rules.HOST_OF_EIGHT.price}
+                yield _by_rule(f"{part}-chassis", _host_of_cards(record))
     for part, record in _records("cable").items():
         yield from _cables(part, record)
     for part, record in _records("panel").items():
@@ -233,13 +231,18 @@ def _from_gpus(record: dict[str, Any]) -> dict[str, Any] | None:
     gpus, count = _gpu_price(record), round(_number(record["gpus"]))
     if gpus is None:
         return None
-    whole = count == GPUS_OF_A_SERVER and not (_is_card(record) and record["vendor"] == GENERIC)
-    if not whole and not _is_card(record):
+    is_card = _is_card(record)
+    if not is_card and count != GPUS_OF_A_SERVER:
         return None
-    others = price_rules.HOST_OF_EIGHT if whole else price_rules.CARD_SERVER
+    others = _host_of_cards(record) if is_card else price_rules.HOST_OF_EIGHT
     price = round(gpus["price"] * count + others.price)
     source = f"estimate: {count} x {record['gpu']} at {gpus['price']:,} USD ({gpus['source']}) and {others.source}"
     return _estimate(price, source, gpus.get("date"))
+
+
+def _host_of_cards(record: dict[str, Any]) -> price_rules.Known:
+    """Return what a server of cards costs beside them, with or without all of them."""
+    return price_rules.CARD_HOST if _number(record["gpus"]) >= GPUS_OF_A_SERVER else price_rules.CARD_SERVER
 
 
 def _from_same_rack(record: dict[str, Any], records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:

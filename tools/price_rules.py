@@ -64,7 +64,7 @@ HOST_OF_EIGHT = Known(
     "2026-07-16",
     "AMD, AAI 2026, note 8: OEM list price of a server with eight RTX PRO 6000, less the cards at 16,000 USD",
 )
-"""What a server with eight GPUs costs beside them.
+"""What a server with eight GPUs on a board costs beside them.
 
 https://ir.amd.com/news-events/press-releases/detail/1294/aai-2026-amd-delivers-full-stack-compute-for-the-agentic-ai-era
 (quoted by a cost comparison of 2026-10-10, read 2026-11-30)
@@ -73,7 +73,15 @@ CHASSIS, MEMORY, DRIVES, BOOT_DRIVES = 11_500, 4_250, 2_200, 225
 CARD_SERVER = Known(
     CHASSIS + MEMORY + DRIVES + BOOT_DRIVES, "2026-09-01", f"{DATACENTRE}: a server of two sockets without its GPUs"
 )
-"""Chassis with two processors, 512 GB, four NVMe drives and two boot drives, for two cards: the low end."""
+"""Chassis with two processors, 512 GB, four NVMe drives and two boot drives, for fewer than eight cards."""
+
+CARD_HOST = Known(
+    round((CARD_SERVER.price * HOST_OF_EIGHT.price) ** 0.5),
+    HOST_OF_EIGHT.day,
+    f"for the rest the geometric middle of {CARD_SERVER.price:,} and {HOST_OF_EIGHT.price:,} USD: "
+    f"{CARD_SERVER.source}; {HOST_OF_EIGHT.source}",
+)
+"""What a server with slots for eight cards costs beside them, however many it has."""
 
 # modules -----------------------------------------------------------------------------------------------------------
 # The prices that are known are of compatible modules.
@@ -104,7 +112,10 @@ CABLES: Mapping[str, Mapping[int, Cable]] = {
         800: Cable(186, 1, "2026-07-01", f"{FS}, category 800g-dac-aoc"),
     },
     "acc": {800: Cable(1_136, 3, "2026-07-01", f"{FS}, category 800g-dac-aoc")},
-    "aec": {800: Cable(1_869.93, 3, "2026-08-01", "Cables on Demand, Amphenol SF-NND1JA0303-003M")},
+    "aec": {
+        400: Cable(170, 2, "2026-07-01", "notes on Credo: what buyers of many pay; 85 USD of 100G"),
+        800: Cable(500, 2, "2026-07-01", "notes on Credo: 320 USD to buyers of many; 1,870 USD of 3 m at a retailer"),
+    },
     "aoc": {
         10: Cable(33, 1, "2026-09-22", f"{FS}, AOC of SFP+"),
         25: Cable(65, 1, "2026-09-22", f"{FS}, AOC of SFP28"),
@@ -121,10 +132,11 @@ METRE = {
         800: (186 - 161) / (1 - 0.5),
     },
     "acc": {800: (1_536 - 1_136) / (5 - 3)},
-    "aec": {800: (2_503.51 - 1_869.93) / (7 - 3)},
+    "aec": {800: 500 * (2_503.51 / 1_869.93 - 1) / (7 - 3)},
 }
 """USD a metre by kind and Gb/s: DACs of 25G at 1 and 5 m, of 100G at 1 and 3 m, there between FS.com and QSFPTEK,
-and cables of 800G at two lengths; same sources. One of 10G grows by its share of one of 25G."""
+and cables of 800G at two lengths, active electrical ones by the share at a retailer; same sources. One of 10G grows by
+its share of one of 25G."""
 CAGE_ADAPTER = Known(40, "2026-07-01", f"its two connectors as those of a DAC of 100G at 1 m; {FS}")
 AOC_METRE = (22 - 15) / (3 - 1)
 """USD a metre at any rate, as of a duplex jumper of OM4."""

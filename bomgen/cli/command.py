@@ -404,9 +404,8 @@ COMMANDS = {
 """The commands in the order of the help, each with its line there."""
 MODULES = {
     **dict.fromkeys(("completion", "help"), "command"),
-    "lock": "check",
+    **dict.fromkeys(("explain", "lock", "simulate"), "check"),
     "schema": "catalog",
-    "simulate": "explain",
     **dict.fromkeys(("push", "wiring"), "build"),
     **dict.fromkeys(("diff", "search"), "compare"),
     **dict.fromkeys(("init", "mcp", "serve"), "start"),

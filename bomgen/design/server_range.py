@@ -34,7 +34,7 @@ from bomgen.design.assembly import (
     raise_errors,
     server_cage,
 )
-from bomgen.fabric.clos.smallest import ClosCounts, TierCount, clos_counter, has_counter
+from bomgen.fabric.clos.build import ClosCounts, TierCount, clos_counter, has_counter
 from bomgen.fabric.occupancy import demand_of_one_plane
 from bomgen.fabric.topologies.rail_only import one_rail
 from bomgen.fabric.types import LINK_KINDS, SERVER, TIERS, Demand

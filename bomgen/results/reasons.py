@@ -17,8 +17,8 @@ from bomgen.core.messages import ENGLISH, Message, message
 from bomgen.core.provenance import Assumed, Derived, Figure, Given, Mark, walk
 from bomgen.core.units import rounded
 from bomgen.design.assembly import BuiltFabric
+from bomgen.fabric.clos.build import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
 from bomgen.fabric.clos.shape import ClosShape, divisors
-from bomgen.fabric.clos.smallest import Tried, count_endpoints, runners_up_by_division, runners_up_by_tiers
 from bomgen.fabric.occupancy import demand_of_one_plane
 from bomgen.fabric.ports import CardUse, FittedTier
 from bomgen.fabric.types import Demand, Links, Tier, TierChoice, tiers_in_words

@@ -27,8 +27,20 @@ from bomgen.core.language import Language
 from bomgen.core.safety import escape_formula
 from bomgen.output.wiring.columns import ACTION, KEEP, NAMES, TODAY, list_labels, tables
 from bomgen.pricing.bill_line import cable_id, cable_sku
-from bomgen.verify.naming import MANAGEMENT, NO_PORT, Names, PlannedLinks, SeenEnd, SeenLink, name_devices, pair_ports
-from bomgen.verify.reading import NAMELESS, AsBuilt, SeenPort, short_name
+from bomgen.verify.reading import (
+    MANAGEMENT,
+    NAMELESS,
+    NO_PORT,
+    AsBuilt,
+    Names,
+    PlannedLinks,
+    SeenEnd,
+    SeenLink,
+    SeenPort,
+    name_devices,
+    pair_ports,
+    short_name,
+)
 
 ACTIONS = {
     "exchanged": "exchange",

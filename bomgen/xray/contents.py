@@ -189,12 +189,15 @@ def _describe(design: DesignFound, language: Language) -> str:
     word = language.word
     tiers = ((language.value(tier, "word"), count) for tier, count in design.tiers)
     switches = " + ".join(word("xray-tier", count=count, tier=tier) for tier, count in tiers)
-    said = [language.value(design.topology, "word"), language.beside(switches, design.switch)]
+    # Planes of one switch each are no planes to a reader, but switches that nothing connects.
+    separate = design.planes > 1 and design.planes == sum(count for _, count in design.tiers)
+    topology = word("xray-separate") if separate else language.value(design.topology, "word")
+    said = [topology, language.beside(switches, design.switch)]
     if design.ratio:
         said.append(word("xray-ratio", ratio=design.ratio))
     elif len(design.tiers) > 1:
         said.append(word("xray-ratio-unknown"))
-    said += [word("xray-planes", planes=design.planes)] if design.planes > 1 else []
+    said += [word("xray-planes", planes=design.planes)] if design.planes > 1 and not separate else []
     said += [language.value(design.homing, "word")] if design.homing else []
     said += [word("xray-repeats")] if design.repeats else []
     said += [word("xray-carries", servers=design.carries)] if design.carries else []

@@ -506,17 +506,6 @@ def _count_carried(fitted_plan: FittedPlan, catalog: Catalog) -> int:
     return carried if carried >= MOST_CARRIED * servers.number else 0
 
 
-def _counts_links(fitted_plan: FittedPlan) -> bool:
-    """Return whether lines with the right quantity count the links of every kind, by their cables or modules."""
-    counted = set[str]()
-    for part in fitted_plan.fit.parts:
-        kinds = {slot.links for slot in part.slots}
-        # A surplus on lines of links of several kinds may be links.
-        if part.lines and not part.off and (len(kinds) == 1 or not part.spares):
-            counted |= kinds
-    return counted >= {links.kind for links in fitted_plan.design.fabrics[0].fabric.links}
-
-
 def _design(fitted_plan: FittedPlan, catalog: Catalog) -> DesignFound:
     built = fitted_plan.design.fabrics[0].fabric
     leaf = built.tiers[0] if built.tiers else None
@@ -526,7 +515,7 @@ def _design(fitted_plan: FittedPlan, catalog: Catalog) -> DesignFound:
         topology=built.topology,
         tiers=tuple((tier.name, int(tier.count.value)) for tier in built.tiers),
         switch=leaf.switch.identity.name if leaf else "",
-        ratio=f"{float(ratio):.3g}" if ratio and _counts_links(fitted_plan) else "",
+        ratio=f"{float(ratio):.3g}" if ratio and fitted_plan.counts_links else "",
         planes=int(built.planes.value) if built.planes else 1,
         homing=str(fitted_plan.candidate.fabric.get("homing", "")),
         repeats=bool(fitted_plan.candidate.given),

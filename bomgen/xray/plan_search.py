@@ -300,6 +300,28 @@ class FittedPlan(NamedTuple):
         return self.rank, derived + _size(self.candidate.fabric)
 
     @property
+    def counts_links(self) -> bool:
+        """Return whether lines with the right quantity count the links of every kind, by their cables or modules."""
+        counted = set[str]()
+        for part in self.fit.parts:
+            kinds = {slot.links for slot in part.slots}
+            # A surplus on lines of links of several kinds may be links.
+            if part.lines and not part.off and (len(kinds) == 1 or not part.spares):
+                counted |= kinds
+        return counted >= {links.kind for links in self.design.fabrics[0].fabric.links}
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether no other structure fits better: nothing is wrong, or neither switches nor links are."""
+        if self.candidate.given or self.fit.spare_switches:
+            return False
+        unplaced = sum(not part.slots for part in self.fit.wrong)
+        is_structure_right = unplaced == len(self.fit.substituted) and not any(
+            part.is_switch for part in self.fit.wrong
+        )
+        return not self.fit.wrong or (is_structure_right and self.counts_links)
+
+    @property
     def assumes_ports(self) -> bool:
         """Return whether the rate of the servers' ports is an assumption."""
         return "link" in self.candidate.fabric
@@ -350,8 +372,8 @@ def fit_fabric(scope: Scope, basis: Basis) -> FitResult:
                     claimed = sum_pieces(line for line in tried.fit.lines if line.kind != "server")
                     if scope.shared and not tried.fit.wrong and left == claimed:
                         return _rank(fitted)
-            if any(not (plan.fit.wrong or plan.fit.spare_switches or plan.candidate.given) for plan in fitted):
-                break
+            if any(plan.is_settled for plan in fitted):
+                return _rank(fitted)
     return _rank(fitted)
 
 
@@ -532,7 +554,10 @@ class Networks(NamedTuple):
 
 def find_networks(scope: Scope, basis: Basis) -> Networks:
     """Return the networks that explain the lines of `scope` best: one for all lines, or several."""
-    tried = [_join([(scope, fit_fabric(scope, basis))], scope, basis)]
+    alone = fit_fabric(scope, basis)
+    tried = [_join([(scope, alone)], scope, basis)]
+    if alone.usual and alone.usual.is_settled:
+        return tried[0]
     models = {line.id for line in scope.of_kind("switch")}
     # With more models than networks it is a list of parts, for which every combination would be tried.
     if scope.servers and 0 < len(models) <= 1 + len(BESIDE) and tried[0].fit.wrong:

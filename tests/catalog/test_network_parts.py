@@ -38,6 +38,7 @@ NICS = {
     ("infiniband", 800): "cx8-800",
     ("infiniband", 400): "cx7-400-osfp",
     ("infiniband", 200): "cx6-hdr",
+    ("infiniband", 100): "cx5-edr",
 }
 """A NIC with ports of each protocol and rate."""
 

@@ -22,7 +22,7 @@ from bomgen.catalog import part_records
 from bomgen.catalog.parts import Switch
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.yaml_source import read
-from bomgen.fabric.dragonfly import flow_at_least
+from bomgen.fabric.topologies.dragonfly import flow_at_least
 from bomgen.fabric.types import Demand, Fabric, Fitted, TierChoice, build_fabric
 
 RADIXES = (3, 4, 7, 8, 11, 15, 16, 23, 36, 64)

@@ -17,8 +17,8 @@ from test_dragonfly_laws import switch_of
 from test_fabric_laws import given_as
 
 from bomgen.core.diagnostics import Infeasible
-from bomgen.fabric.dragonfly import flow_at_least
 from bomgen.fabric.links import cut_between_halves
+from bomgen.fabric.topologies.dragonfly import flow_at_least
 from bomgen.fabric.types import Demand, Fabric, TierChoice, build_fabric
 
 RADIXES = (3, 4, 7, 8, 12, 36)

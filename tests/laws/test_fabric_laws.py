@@ -22,10 +22,9 @@ from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, Given, Mark, values_of
 from bomgen.core.yaml_source import read
 from bomgen.fabric.clos import build
-from bomgen.fabric.clos.build import Context
+from bomgen.fabric.clos.build import Context, runners_up_by_tiers
 from bomgen.fabric.clos.search import find_smallest, is_feasible
 from bomgen.fabric.clos.shape import search_figures
-from bomgen.fabric.clos.smallest import runners_up_by_tiers
 from bomgen.fabric.types import Demand, Fabric, Tier, TierChoice, build_fabric
 
 SMALL = (4, 5, 6, 7, 8, 9, 10, 12, 16, 20)

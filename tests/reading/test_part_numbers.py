@@ -29,6 +29,8 @@ IN_WORDS = {
     "MQM8700": "qm8700",
     "QM9700": "qm9700",
     "ConnectX-8 8240": "cx8-2x400",
+    "MCX556A-EDAT": "cx5-edr-2",
+    "MSB7800-ES2F": "sb7800",
 }
 """The catalogue's ids of models that documents call otherwise, by hand."""
 NOT_LISTED = ("P45642-H23", "P45642-B22", "P45642-H22", "980-9I042-00C000", "MCP7H50-H003")

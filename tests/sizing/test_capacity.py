@@ -149,7 +149,7 @@ def test_the_command_prints_what_holds(tmp_path: Path) -> None:
     """Exit code 0 at the size and 4 below, and the same as data."""
     from click.testing import CliRunner
 
-    from bomgen.cli.explain import simulate
+    from bomgen.cli.check import simulate
 
     path = tmp_path / "plan.yaml"
     path.write_text(json.dumps(plan(INQUIRIES[0])), encoding="utf-8")
@@ -184,7 +184,7 @@ def test_the_command_takes_a_trace(tmp_path: Path) -> None:
     """Requests at a rate that the cluster serves hold, the same 25 times as fast do not; the trace is named."""
     from click.testing import CliRunner
 
-    from bomgen.cli.explain import simulate
+    from bomgen.cli.check import simulate
 
     (tmp_path / "plan.yaml").write_text(json.dumps(plan(INQUIRIES[0])), encoding="utf-8")
     for apart, code in ((0.05, 0), (0.002, 4)):

@@ -220,3 +220,14 @@ def test_any_number_of_pieces_is_answered(rows: str) -> None:
     started = process_time()
     look_at("Part,Fabric,Role,Qty\n" + rows.format(3_000_000))
     assert process_time() - started < MOST_SECONDS
+
+
+def test_two_switches_that_nothing_connects() -> None:
+    """They are no planes to a reader."""
+    found = look_at(
+        "network,part,role,qty\ncompute,DGXH100,server,16\nstorage,MQM9700-NS2F,leaf,2\nstorage,MMA4Z00-NS,leaf,16\n"
+        "storage,MFP7E10-N010,server to leaf,32\nstorage,MMA4Z00-NS400,server,32\n"
+    )
+    text = "".join(str(cell) for cell in xray_document(found, ENGLISH, False).sections)
+    assert "separate switches, 2 leaf (QM9700)" in text
+    assert "plane" not in text

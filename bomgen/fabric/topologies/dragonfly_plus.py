@@ -17,19 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, applied, divided_up, greatest, least, step, trace, values_of
-from bomgen.fabric.dragonfly import (
-    Names,
-    Shape,
-    best_balanced,
-    capacity,
-    check_balanced,
-    count_global_links,
-    flow_at_least,
-    kinds_of_switches,
-    most_balanced,
-    option,
-    refuse_shape,
-)
 from bomgen.fabric.occupancy import (
     UNSET,
     Occupancy,
@@ -44,6 +31,19 @@ from bomgen.fabric.occupancy import (
     split_into_pods,
 )
 from bomgen.fabric.ports import ports_left_down, radix, shared_cages
+from bomgen.fabric.topologies.dragonfly import (
+    Names,
+    Shape,
+    best_balanced,
+    capacity,
+    check_balanced,
+    count_global_links,
+    flow_at_least,
+    kinds_of_switches,
+    most_balanced,
+    option,
+    refuse_shape,
+)
 from bomgen.fabric.types import (
     LEAF_SPINE,
     SERVER_LEAF,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bomgen.core.diagnostics import Infeasible
 from bomgen.core.provenance import Figure, formula
-from bomgen.fabric.clos.smallest import connect_tiers, folded_clos
+from bomgen.fabric.clos.build import connect_tiers, folded_clos
 from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, Topology
 
 NAME = "fat-tree"

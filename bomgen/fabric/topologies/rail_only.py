@@ -7,7 +7,7 @@ Wang et al. 2024, "Rail-only: A Low-Cost High-Performance Network for Training L
 from __future__ import annotations
 
 from bomgen.core.provenance import constant
-from bomgen.fabric.clos.smallest import connect_tiers, folded_clos
+from bomgen.fabric.clos.build import connect_tiers, folded_clos
 from bomgen.fabric.occupancy import combine_planes, demand_of_one_plane
 from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, Topology
 

@@ -10,7 +10,7 @@ all their rails, so that rails meet below the core.
 from __future__ import annotations
 
 from bomgen.core.provenance import Figure
-from bomgen.fabric.clos.smallest import connect_tiers, folded_clos
+from bomgen.fabric.clos.build import connect_tiers, folded_clos
 from bomgen.fabric.types import LINK_KINDS, TIERS, Demand, Fabric, TierRows, Topology
 
 NAME = "rail-optimized"
