@@ -387,7 +387,7 @@ def test_delivery_is_said_once() -> None:
     text = quoted("llama65b-quote")
     assert "Delivery within 16 weeks of the order." in text
     assert "confirmed with the order" not in text
-    assert "Delivery times are confirmed with the order." in quoted("meta-24k")
+    assert "Delivery times and payment terms are confirmed with the order." in quoted("meta-24k")
 
 
 def test_alternatives_say_what_they_save() -> None:
@@ -404,7 +404,7 @@ def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     racks = quoted("gb300-nvl72-xdr")
     assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays); " in racks
     assert "included in each: 72 × GB300, 72 × ConnectX-8 C8180" in racks
-    assert "36 replicas, each on 2 GPUs." in quoted("training-and-serving")
+    assert "36 replicas, 2 GPUs per replica." in quoted("training-and-serving")
 
 
 def test_ports_of_an_accelerator_are_those_of_the_compute_network() -> None:
