@@ -44,6 +44,7 @@ from bomgen.core.provenance import Cited, Figure, Given, Reference
 from bomgen.design.assembly import BuiltFabric, Design, raise_errors, rebuild_links
 from bomgen.optics.cages import FIXED_FORMS, UNKNOWN, map_fabric_ports
 from bomgen.optics.compatibility import AOC, AUTO, COPPER, FIBRE, LinkSpec, Medium, PartsLookup, Unbuildable, metres
+from bomgen.optics.connect import foreign_modules
 from bomgen.optics.selection import choose, select_patch
 from bomgen.optics.uses import (
     JUMPER,
@@ -131,7 +132,7 @@ def _with_shorter(
                 by_parts[medium.part_ids] = medium, [*same, step]
         for medium, same in by_parts.values():
             short = rows[of_type[np.isin(steps, same)]]
-            connected = _replace_links(connected, built, wiring, short, cable_type, medium)
+            connected = _replace_links(connected, built, wiring, short, cable_type, medium, parts)
     return built._replace(interconnect=connected)
 
 
@@ -193,11 +194,21 @@ def _best(built: BuiltFabric, cable_type: CableType, length_m: Fraction, parts: 
 
 
 def _replace_links(
-    connected: Interconnect, built: BuiltFabric, wiring: Wiring, rows: Column, cable_type: CableType, medium: Medium
+    connected: Interconnect,
+    built: BuiltFabric,
+    wiring: Wiring,
+    rows: Column,
+    cable_type: CableType,
+    medium: Medium,
+    parts: PartsLookup,
 ) -> Interconnect:
     kind, group = cable_type.kind, _group(built, cable_type)
     listed = Cited(message("links-of-fabric", fabric=built.plan.name, kind=kind), (LISTED,), "high")
     links = Figure(len(rows), "links", listed)
+    known = {problem.message for problem in connected.problems}
+    said = foreign_modules(built.fabric, (span.lower, span.upper), medium, parts) if (span := group.span) else ()
+    mark = built.plan.links[kind].mark
+    warned = [Problem(mark, "warning", text, "foreign-module", f"links.{kind}") for text in said if text not in known]
     upper_ends = number_places(wiring.b_device[rows], wiring.b_cage[rows], wiring.b_lane[rows])
     short = ShortLinks(medium, medium.length_m, links, upper_ends)
     groups = tuple(
@@ -218,6 +229,7 @@ def _replace_links(
         cables.append(CableUse(kind, medium.cable, medium.length_m, links))
     modules = _modules(connected, wiring, rows, kind, group, medium, links)
     return connected._replace(
+        problems=(*connected.problems, *warned),
         link_groups=groups,
         cables=tuple(use for use in cables if use.quantity.value),
         modules=tuple(use for use in modules if use.quantity.value),

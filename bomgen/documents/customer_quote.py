@@ -428,7 +428,9 @@ def _describe(writer: Writer, line: Line) -> str:
     name = writer.described(line if charge else line._replace(vendor=None))
     if charge is None:
         kind = f"quote-named-{part.kind}" if part else ""
-        says = kind not in writer.language.words or _says(writer.word(kind, name="").strip(), name)
+        server = writer.report.plan.cluster.server
+        rack_scale = server is not None and server.trays is not None and server.identity == part
+        says = rack_scale or kind not in writer.language.words or _says(writer.word(kind, name="").strip(), name)
         return name[:1].upper() + name[1:] if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else ["month"] if charge.months else []

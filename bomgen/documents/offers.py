@@ -36,7 +36,7 @@ def _targets(plan: Plan) -> Targets | None:
 
 
 def _days(plan: Plan) -> Figure | None:
-    run = plan.reinforcement or plan.training
+    run = plan.reinforcement or plan.training or plan.compute
     return run.target_days if run else None
 
 

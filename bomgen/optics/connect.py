@@ -28,7 +28,7 @@ from bomgen.catalog.parts import AVAILABLE, DSP, GENERIC, Cable, Module
 from bomgen.core.diagnostics import PlanErrors, Problem, Severity
 from bomgen.core.messages import Message, message
 from bomgen.core.provenance import Cited, Figure, require
-from bomgen.fabric.ports import FittedTier
+from bomgen.fabric.ports import FittedTier, carries_rate
 from bomgen.fabric.types import SERVER, Fabric, Fitted, Links, topology
 from bomgen.optics.cages import (
     FIXED_FORMS,
@@ -138,6 +138,22 @@ def count_parts(request: PartsRequest, specs: Mapping[str, LinkSpec]) -> Interco
 
 def _is_open(spec: LinkSpec) -> bool:
     return spec.medium.value == AUTO and not spec.modules and not spec.fibre and PREFER_COPPER not in spec.prefer
+
+
+def foreign_modules(fabric: Fabric, cages: tuple[Cage, Cage], medium: Medium, parts: PartsLookup) -> Iterator[Message]:
+    """Yield what the vendors of switches say of a medium's modules, or cable ends, of another maker in their cages."""
+    cable = medium.cable if medium.cable and medium.cable.medium in (*COPPER, AOC) else None
+    for cage, module in zip(cages, (medium.lower, medium.upper), strict=True):
+        tier, part = fabric.tier(cage.device), module or cable
+        if tier is None or part is None or part.identity.generic:
+            continue
+        own, maker = tier.switch.identity, part.identity.vendor
+        if maker is None or own.vendor in (None, GENERIC, maker):
+            continue
+        policy = parts.rules().foreign_modules.get(own.vendor, "unknown")
+        says = message(f"policy-{policy}", vendor=own.vendor)
+        number = part.identity.part_number or part.identity.name
+        yield message("foreign-module", part=number, maker=maker, switch=own.name, says=says)
 
 
 def has_problem(interconnect: Interconnect, rule: str) -> bool:
@@ -296,7 +312,9 @@ class _PartCounter:
             count, machines = ports_of_machines(each.pieces, each.ports), ((each.pieces, each.ports),)
             span = Span(cage, upper, rate, Fraction(wanted.length_m.value), over_panels=bool(wanted.panels))
             found = self._medium_of_hosts(each, wanted, span, links.kind)
-            if found is None and rate.value < links.rate_gbps.value:
+            leaf = require(self.fabric.tier(links.ends[1]), "hosts are on leaves").switch
+            slower_port = rate.value < links.rate_gbps.value and any(carries_rate(group, rate) for group in leaf.groups)
+            if found is None and slower_port:
                 # Slower links may break out a cage further than those of the fabric.
                 span = span._replace(upper=self._cage(links.ends[1], rate))
                 found = self._medium_of_hosts(each, wanted, span, links.kind)
@@ -536,22 +554,12 @@ class _PartCounter:
             self._problem(spec, "warning", unavailable_message(cable.identity, "cable"), "availability", links.kind)
 
     def _module_warnings(self, kind: _Kind, group: EndpointGroup, medium: Medium) -> None:
-        cable = medium.cable if medium.cable and medium.cable.medium in (*COPPER, AOC) else None
         for cage, module in ((group.lower, medium.lower), (kind.upper, medium.upper)):
-            tier, part = self.fabric.tier(cage.device), module or cable
             if module is not None and module.electronics != DSP:
                 name, electronics = module.identity.name, module.electronics
                 text = message("linear-module", part=name, electronics=electronics, host=cage.name)
                 self._warn_once(kind, text, "linear-module")
-            if tier is None or part is None or part.identity.generic:
-                continue
-            own, maker = tier.switch.identity, part.identity.vendor
-            if maker is None or own.vendor in (None, GENERIC, maker):
-                continue
-            policy = self.parts.rules().foreign_modules.get(own.vendor, "unknown")
-            says = message(f"policy-{policy}", vendor=own.vendor)
-            number = part.identity.part_number or part.identity.id
-            text = message("foreign-module", part=number, maker=maker, switch=own.name, says=says)
+        for text in foreign_modules(self.fabric, (group.lower, kind.upper), medium, self.parts):
             self._warn_once(kind, text, "foreign-module")
 
     def _warn_once(self, kind: _Kind, text: Message, rule: str) -> None:
@@ -576,7 +584,7 @@ class _PartCounter:
             code = "end-takes-twin" if part.ports.value == 2 else "end-takes"
             own = cage is lower
             count = self._lower_count(kind, group, part) if own else self._upper_count(kind, index, part)
-            number = part.identity.part_number or part.identity.id
+            number = part.identity.part_number or part.identity.name
             ends.append(message(code, device=cage.name, count=count.value, part=number, tier=cage.device))
         return message("generic-module", part=planned, place=place, names=ends)
 

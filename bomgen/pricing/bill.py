@@ -46,6 +46,7 @@ from bomgen.pricing.bill_line import (
     subtract_existing,
     subtract_links_in_use,
     subtract_stock,
+    switches_before,
 )
 from bomgen.site.racks import in_words, units_bought
 from bomgen.sizing.servers import gpus_of_servers
@@ -268,7 +269,7 @@ def bill(catalog: Catalog, *designs: Design, ahead: Sequence[Line] = ()) -> Bill
     for design in designs:
         name = design.plan.cluster_name
         parts = _with_ahead(list(_parts(design)), ahead)
-        bought, existing[name] = subtract_existing(parts, left)
+        bought, existing[name] = subtract_existing(parts, left, switches_before(design, parts, left))
         bought, in_use = subtract_links_in_use(design, bought, existing[name])
         existing[name] += in_use
         bought = list(_racks_of_bought(design, bought, existing[name]))

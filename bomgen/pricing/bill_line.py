@@ -8,6 +8,7 @@ left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import reduce
 from math import ceil
@@ -16,11 +17,12 @@ from typing import NamedTuple
 from bomgen.catalog.files import id_at_length
 from bomgen.catalog.identity import slug
 from bomgen.catalog.parts import Cable, Identity, Module, Switch
-from bomgen.core.diagnostics import error_at
+from bomgen.core.diagnostics import Infeasible, error_at
 from bomgen.core.provenance import Figure, difference, formula, minimum, product, sum_of
 from bomgen.design.assembly import BuiltFabric, Design, boxes_of, sum_of_boxes
 from bomgen.fabric.types import SERVER
 from bomgen.plan.commercial_terms import ORDER, Charge
+from bomgen.plan.fabric_demand import build_planes
 from bomgen.plan.schema import CLUSTERS, together
 from bomgen.plan.types import SWITCHES
 from bomgen.sizing.servers import gpus_of_servers, trays_of_racks
@@ -292,17 +294,38 @@ def subtract_stock(lines: Sequence[Line], stock: Mapping[str, Figure]) -> Iterat
         yield from (portion for portion in (bought, *stocked) if portion.pieces)
 
 
-def subtract_existing(lines: Sequence[Line], left: dict[str, Figure]) -> tuple[list[Line], list[Line]]:
+def subtract_existing(
+    lines: Sequence[Line], left: dict[str, Figure], before: Mapping[str, Figure]
+) -> tuple[list[Line], list[Line]]:
     """Return the lines less the parts that the customer has in use, and lines of these.
 
-    `left` has pieces by part name; what is taken is subtracted from it. Earlier lines are served first.
+    `left` has pieces by part name; what is taken is subtracted from it. Lines first take their pieces `before`, by id,
+    then what is left, earlier lines first.
     """
     bought, existing = list[Line](), list[Line]()
-    for line in lines:
-        rest, owned = _take(line, left)
+    needed = [from_stock(line.quantity, before[line.id]) if line.id in before else None for line in lines]
+    first = [
+        _take(line._replace(quantity=some), left)[1] if some else [] for line, some in zip(lines, needed, strict=True)
+    ]
+    for line, owned in zip(lines, first, strict=True):
+        in_use = reduce(sum_of_quantities, [part.quantity for part in owned]) if owned else None
+        rest, more = _take(line._replace(quantity=rest_of(line.quantity, in_use)) if in_use else line, left)
         bought += [rest] if rest.pieces else []
-        existing += owned
+        if pieces := [part.quantity for part in (*owned, *more)]:
+            existing.append(line._replace(quantity=reduce(sum_of_quantities, pieces)))
     return bought, existing
+
+
+def switches_before(design: Design, lines: Sequence[Line], left: Mapping[str, Figure]) -> dict[str, Figure]:
+    """Return the switches of each tier, by line, of the fabrics for the existing servers alone."""
+    found, server = dict[str, Figure](), next((line for line in lines if line.id == SERVER), None)
+    servers = next((left[name] for name in server.names if name in left), None) if server else None
+    for built in design.fabrics:
+        if servers and built.attachment and not built.plan.switchless:
+            with suppress(Infeasible):
+                fabric = build_planes(built.plan, built.attachment, _in_trays(design, servers), built.hosts)
+                found |= {f"{built.plan.name}.switch.{tier.name}": boxes_of(tier) for tier in fabric.tiers}
+    return found
 
 
 def _take(line: Line, left: dict[str, Figure]) -> tuple[Line, list[Line]]:
@@ -418,6 +441,12 @@ def links_of_tier(links: int, pieces: int, in_use: int) -> int:
 
 
 @formula("links")
+def links_for_ports(links: int, endpoints: int, ports: int) -> int:
+    """Links between switches that the ports of existing machines needed, before the others came, rounded up."""
+    return ceil(Fraction(links * ports, endpoints))
+
+
+@formula("links")
 def free_ports(pieces: int, down: int, up: int, uplinks: int) -> int:
     """Ports of existing switches beside their uplinks that exist."""
     return pieces * (down + up) - uplinks
@@ -474,6 +503,7 @@ def _links(
 ) -> Iterator[tuple[str, tuple[Figure, Figure]]]:
     """Yield the links of each kind, and those of them whose ends both exist, from the top of a fabric down."""
     uplinks: dict[str, Figure] = {}
+    ports = _ports(design, built, counted)
     for links in reversed(built.fabric.links):
         lower, upper = links.ends
         tier, switches = built.fabric.tier(upper), counted.get(f"{built.plan.name}.switch.{upper}")
@@ -485,7 +515,7 @@ def _links(
             continue
         below: Figure | None
         if lower == SERVER:
-            below, above = _ports(design, built, counted), ports_in_use(switches, tier.down)
+            below, above = ports, ports_in_use(switches, tier.down)
             if tier.up and upper in uplinks:
                 above = free_ports(switches, tier.down, tier.up, uplinks[upper])
             elif tier.up:
@@ -494,6 +524,10 @@ def _links(
             leaves, of_tier = counted.get(f"{built.plan.name}.switch.{lower}"), built.fabric.tier(lower)
             below = links_of_tier(links.cabled, boxes_of(of_tier), leaves) if leaves and of_tier else None
             above = links_of_tier(links.cabled, boxes_of(tier), switches)
+            choice = built.plan.tier_plans.get(lower)
+            fixed = built.plan.peer_links if links.within_tier else choice and choice.uplinks
+            if ports and built.plan.populate_used_ports_only and not fixed:
+                above = fewer_links(above, links_for_ports(links.cabled, built.fabric.endpoints, ports))
         if below:
             uplinks[lower] = fewer_links(below, above)
             yield links.kind, (links.cabled, uplinks[lower])
@@ -502,14 +536,16 @@ def _links(
                 yield NIC, (every, uplinks[lower])
 
 
+def _in_trays(design: Design, servers: Figure) -> Figure:
+    server = design.plan.cluster.server
+    return ports_in_use(servers, server.trays) if server and server.trays else servers
+
+
 def _ports(design: Design, built: BuiltFabric, counted: Mapping[str, Figure]) -> Figure | None:
     """Return the ports of existing servers and other machines on a fabric; None if there are none."""
-    servers, ports = counted.get("server"), list[Figure]()
-    server = design.plan.cluster.server
+    servers, ports = counted.get(SERVER), list[Figure]()
     if servers and built.attachment:
-        if server and server.trays:
-            servers = ports_in_use(servers, server.trays)
-        ports.append(ports_in_use(servers, built.attachment.ports_per_server))
+        ports.append(ports_in_use(_in_trays(design, servers), built.attachment.ports_per_server))
     for hosts in built.hosts:
         bought = f".management.{slug(hosts.name)}"
         pieces = next((figure for id, figure in counted.items() if id.endswith(bought)), None)

@@ -16,7 +16,7 @@ from bomgen.core.provenance import Assumed, Figure, Given, first_given
 from bomgen.core.units import GIGA, PETA, TERA
 from bomgen.core.yaml_source import Path, Source
 from bomgen.design.assembly import BuiltFabric, Design, count_separate_parts
-from bomgen.fabric.ports import links_of_port, split_otherwise
+from bomgen.fabric.ports import carries_rate, links_of_port, split_otherwise
 from bomgen.fabric.types import SERVER_LEAF, link_kinds, tiers_in_words
 from bomgen.plan import fabric_demand
 from bomgen.plan.fabric_demand import SINGLE, USUAL
@@ -93,7 +93,9 @@ def _pods_of_one_rail(_: Design, built: BuiltFabric) -> Iterator[Problem]:
     plane, spine = built.fabric.plane or built.fabric, built.plan.tier_plans.get("spine")
     given = built.plan.pod_leaves or (spine.per_pod if spine else None)
     said = not isinstance(built.plan.pod_rails.origin, Assumed) or not built.plan.declared.scalable_units
-    if given is None or said or plane.pods is None or plane.seats is None or len(plane.seats.value.rails) == 1:
+    if given is None or isinstance(given.origin, Assumed) or said:
+        return
+    if plane.pods is None or plane.seats is None or len(plane.seats.value.rails) == 1:
         return
     spines = next(tier.count.value for tier in plane.tiers if tier.name == "spine")
     text = message("pods-of-one-rail", pods=plane.pods.value, spines=spines)
@@ -132,8 +134,17 @@ def _machines(designed: Design, built: BuiltFabric) -> Iterator[Problem]:
     if built.plan.role == STORAGE and listed and plan.storage.servers:
         text = message("storage-twice", name=plan.storage.servers[0].identity.name)
         yield _warning(built, text, "twice", "hosts")
+    leaf, links = built.plan.tier_plans.get("leaf"), built.fabric.links_of(SERVER_LEAF.name)
     for hosts in built.plan.hosts:
         rails = built.fabric.planes.value if built.fabric.planes else 1
+        own = (hosts.link and hosts.link.rate_gbps) or (hosts.plug and hosts.plug.port_gbps)
+        splits = leaf and own and any(carries_rate(group, own) for group in leaf.switch.groups)
+        if own and leaf and links and splits and isinstance(hosts.pieces.origin, Given):
+            taken, possible = (links_of_port(leaf.switch, rate) for rate in (links.rate_gbps, own))
+            if own.value < links.rate_gbps.value and taken < possible:
+                numbers = {"own": own.value, "rate": links.rate_gbps.value, "taken": taken, "possible": possible}
+                text = message("slow-hosts", name=hosts.name, switch=leaf.switch.identity.name, **numbers)
+                yield _warning(built, text, "slow-hosts", "hosts")
         if built.plan.declared.isolated_rails and hosts.ports.value < rails:
             text = message("rails-unreached", name=hosts.name, ports=hosts.ports.value, rails=rails)
             yield Problem(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bomgen.catalog.parts import Server
 from bomgen.core.diagnostics import PlanErrors, Problem, error_at
-from bomgen.core.document import group_by, rows_below
+from bomgen.core.document import rows_below
 from bomgen.core.messages import message
 from bomgen.core.provenance import Cited, Figure, Reference, first_given, formula
 from bomgen.plan.types import IN_USE, RACK_KINDS, SPARE, Installed, Place, Site
@@ -432,8 +432,6 @@ class Facility(NamedTuple):
     supply: Supply
     warnings: tuple[tuple[str, str], ...]
     """Pairs of message and rule."""
-    unpowered: Mapping[str, int]
-    """Number of machines of unknown power, by name."""
     lower_bounds: frozenset[str]
     """Names of the figures that are lower bounds, because of unknown values."""
     server: Server | None = None
@@ -587,19 +585,15 @@ def size_facility(
     storage = known_power(machine for machine in machines if machine.of_storage)
     compute_power = server_power_w or gpu_power
     power = sum_of_all_power(compute_power, machines)
-    by_name = group_by((machine for machine in machines if machine.power_w is None), lambda machine: machine.name)
-    unpowered = {name: sum(int(machine.count.value) for machine in equal) for name, equal in by_name.items()}
-    unknown = list(unpowered)
-    if server_power_w is None:
-        name = server.identity.name if server else accelerators.name
-        unpowered = {name: int((servers if server and servers else accelerators.count).value), **unpowered}
+    unknown = list(dict.fromkeys(machine.name for machine in machines if machine.power_w is None))
+    is_bound = server_power_w is None or bool(unknown)
     if server_power_w is None and gpu_power is None:
         unknown.insert(0, server.identity.name if server else accelerators.name)
     elif server_power_w is None:
         named = message("server-power-unknown", server=server.identity.name) if server else message("no-server-power")
         warnings.append((named, "unknown-power"))
     if unknown:
-        warnings.append((message("unknown-power", names=dict.fromkeys(unknown)), "unknown-power"))
+        warnings.append((message("unknown-power", names=unknown), "unknown-power"))
     warnings += _estimated_power(server, server_power_w, machines)
     contents = count_racks(site, server, servers, machines, warnings)
     if site:
@@ -650,7 +644,6 @@ def size_facility(
         load=load,
         supply=supplied,
         warnings=tuple(dict.fromkeys(warnings)),
-        unpowered=unpowered,
-        lower_bounds=_lower_bounds(machines, bool(unpowered)) | load.lower_bounds,
+        lower_bounds=_lower_bounds(machines, is_bound) | load.lower_bounds,
         server=server,
     )

@@ -264,15 +264,6 @@ class Result:
         table = f"<table><thead><tr>{above}</tr></thead><tbody>{below}</tbody></table>"
         return f"<h3>{escape(self.title)}</h3><table>{facts}</table>{table}"
 
-    def _repr_markdown_(self) -> str:
-        figures, head, rows = self._shown()
-
-        def row(cells: Sequence[str]) -> str:
-            return "| " + " | ".join(cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells) + " |"
-
-        facts = [row(("", "")), row(("---", "---")), *map(row, figures)]
-        return "\n".join([f"### {self.title}", "", *facts, "", row(head), row(["---"] * len(head)), *map(row, rows)])
-
     def _shown(self) -> tuple[list[tuple[str, str]], list[str], list[list[str]]]:
         """Return key figures, heading and rows of the bill in the language of the quote."""
         from bomgen.documents.chapters.contents import document

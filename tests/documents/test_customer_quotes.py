@@ -404,7 +404,7 @@ def test_training_times_are_estimates_and_racks_are_counted_as_racks() -> None:
     racks = quoted("gb300-nvl72-xdr")
     assert "576 × GB300 in 8 × GB300 NVL72 rack (144 compute trays); " in racks
     assert "included in each: 72 × GB300, 72 × ConnectX-8 C8180" in racks
-    assert "36 replicas, each on 2 GPUs." in quoted("training-and-serving")
+    assert "36 replicas, 2 GPUs per replica." in quoted("training-and-serving")
 
 
 def test_ports_of_an_accelerator_are_those_of_the_compute_network() -> None:

@@ -57,3 +57,16 @@ def test_a_100g_port_splits_into_four_of_25g(worked: Worked) -> None:
     links = {"server-leaf": {"length": "2 m"}}
     report = worked(plan(switch="7050cx3-32s", nic="cx6lx-2x25", links=links))
     assert {part.split("-")[0]: pieces for part, pieces in parts(report, "cable").items()} == {"mcp7f00": 2}
+
+
+@pytest.mark.parametrize(
+    ("nic", "rule"), [("cx6-100", "slow-hosts"), ("cx6lx-2x25", "no-part-known"), ("bf3-b3240", None)]
+)
+def test_slow_hosts_beside_faster_servers(worked: Worked, nic: str, rule: str | None) -> None:
+    """Ports of 100G take halves of 800G, of which a fabric of 100G has more; the switch has none of 25G."""
+    storage = {"topology": "fat-tree", "switch": "sn5600", "nic": "bf3-b3240", "ports_per_server": 2}
+    hosts = [{"name": "managers", "count": 3, "ports": 1, "nic": nic}]
+    cluster = {"server": "dell-xe9680-h200", "servers": 4}
+    report = worked({"bomgen": 1, "name": "a", "cluster": cluster, "fabrics": {"storage": {**storage, "hosts": hosts}}})
+    said = {problem.rule for problem in report.problems} & {"slow-hosts", "no-part-known"}
+    assert said == ({rule} if rule else set())

@@ -41,6 +41,7 @@ def test_growth_is_counted_to_the_cable() -> None:
 
     Two of each new server, two of each of five management servers, and the two uplinks of the new SN2201; out of band
     one of each new server, of each management server, of none of the four switches. In a room their lengths differ.
+    Two QM9700 are joined by eight twin-port cables for four servers, by sixteen for eight (DGX BasePOD, table 4.2).
     """
     plan = """
 bomgen: 1
@@ -54,7 +55,7 @@ existing: {dgx-h100: 4, qm9700: 2, sn4600c: 2, sn2201: 1}
         for line in build(plan + site).data["lines"]:
             if line["category"] == "cable" and line["fabric"] in cables:
                 cables[line["fabric"]] += line["quantity"]
-        assert cables == {"compute": 4 * 8, "in_band": 4 * 2 + 5 * 2 + 2}
+        assert cables == {"compute": 4 * 8 + 8, "in_band": 4 * 2 + 5 * 2 + 2}
 
 
 def test_two_servers_that_exist_are_joined() -> None:
@@ -89,3 +90,13 @@ def test_a_scope_orders_optics_for_what_exists() -> None:
     lines = offered("dgx-h100", 8, "qm9700", "dgx-h100: 8, qm9700: 1", "scope: [transceiver, cable]\n")
     assert lines["compute.cable.server-leaf"] == 64
     assert sum(count for id, count in lines.items() if ".transceiver." in id) == 64
+
+
+def test_growth_keeps_the_links_between_switches_that_were_there() -> None:
+    """32 servers are on four leaves and two spines with 256 uplinks, 64 on eight and four with 512: half are new."""
+    compute = "{topology: rail-optimized, switch: sn5600}"
+    plan = f"bomgen: 1\nname: x\ncluster: {{server: dell-xe9680-h200, servers: 64}}\nfabrics: {{compute: {compute}}}\n"
+    lines = build(f"{plan}existing: {{dell-xe9680-h200: 32, sn5600: 6}}\n").data["lines"]
+    pieces = {line["id"].removeprefix("compute."): line["quantity"] for line in lines if line["fabric"]}
+    assert (pieces["switch.leaf"], pieces["switch.spine"]) == (4, 2)
+    assert (pieces["cable.leaf-spine"], pieces["transceiver.leaf-spine.spine"]) == (256, 128)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -227,10 +228,10 @@ def summarize_machines(writer: Writer) -> str:
     values = {"gpus": number(sizing.gpus.value), "gpu": cluster.gpu.identity.name}
     if not (sizing.servers and cluster.server):
         return writer.word("sentence-gpus", **values)
-    values |= {
-        "servers": number(sizing.servers.value),
-        "server": writer.language.message(cluster.server.identity.name),
-    }
+    server = writer.language.message(cluster.server.identity.name)
+    if cluster.server.gpu_slots:  # its name ends with its cards, which the sentence has said
+        server = re.split("[,（]", server)[0]
+    values |= {"servers": number(sizing.servers.value), "server": server}
     if not cluster.server.trays:
         return writer.word("sentence-servers", **values)
     racks = number(ceil(sizing.servers.value / cluster.server.trays.value))
