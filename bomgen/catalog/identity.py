@@ -229,7 +229,8 @@ def _management(record: Record) -> Iterator[Message]:
 
 def _fibre(record: Record) -> Iterator[Message]:
     if connector := record.value("connector"):
-        yield message("fact-plain", text=re.sub("-(?=[AU]PC)", "/", str(connector).upper()))
+        shown = re.sub("-(?=[AU]PC)", "/", str(connector).upper()).replace("-DUPLEX", " duplex")
+        yield message("fact-plain", text=shown)
     if (fibre := record.value("fibre")) in ("multimode", "single-mode"):
         yield message(f"fact-{fibre}")
 
@@ -290,7 +291,7 @@ _HEIGHT = _fact("fact-units", "units", "rack_units", "U")
 _BANDWIDTHS = tuple(_fact(f"fact-{key}", "rate", key, "bytes/s", _GIGA) for key in ("read", "write"))
 _FACTS: Mapping[str, Sequence[Facts]] = {
     "gpu": (_memory, _power),
-    "server": (_HEIGHT, _cooling, _text("coolant"), _supplies),
+    "server": (_HEIGHT, _cooling, _text("coolant"), _supplies, _text("processors"), _text("drives")),
     "nic": (_ports, _cages, _text("host_bus")),
     "switch": (_ports, _cages, _management, _supplies, _HEIGHT),
     "transceiver": (_text("wavelength"), _fibre, _fact("fact-reach", "metres", "reach", "m"), _power),

@@ -246,7 +246,7 @@ class Writer:
         self.estimated = served is not None and served.speed is not None
         """Whether the serving throughput is an estimate."""
         hosts = (hosts for built in report.design.fabrics for hosts in built.hosts)
-        self.machines = {slug(each.name): each.name for each in hosts}
+        self.machines = {slug(host.name): language.value(host.name, "word") for host in hosts}
         """Names of machines other than the GPU servers, by their steps in paths."""
 
     def held(self, figure: Figure) -> Any:

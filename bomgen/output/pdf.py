@@ -51,15 +51,18 @@ LAYOUTS = (
     "",
     "section > figure:first-of-type { break-before: page }",
     "section:last-of-type { break-before: page }",
-    "figure svg { max-height: 65mm !important }",
     "#section-bill { break-before: page }",
+    "figure svg { max-height: 100mm !important }",
+    "figure svg { max-height: 70mm !important }",
 )
 """Layouts of a quote, of which the first without a nearly empty page is taken. The drawings that end it are below the
-text, on a page of their own, on one with their tables, or below the text and smaller; or the bill begins a page."""
+text, on a page of their own, or on one with their tables; the bill begins a page; or tall drawings are smaller, which
+makes their words smaller, too."""
 TABLE = "table-"
 """Prefix of the ids of tables."""
-WELL_FILLED = 0.5
-"""Part of its emptiest page that a document should fill; one of more than `FEW_PAGES` is laid out only once."""
+WELL_FILLED = 0.46
+"""Part of its emptiest page that a document should fill: half of what is between the margins. A document of more than
+`FEW_PAGES` is laid out only once."""
 FEW_PAGES = 8
 SHOWN = 5
 """Characters without a font that a message lists."""
@@ -133,7 +136,7 @@ def print_page(page: bytes) -> bytes:
     try:
         # Pango ends the whole process if no font is installed.
         documents: list[Any] = []
-        for layout in LAYOUTS if b"<figure" in page else (LAYOUTS[0], LAYOUTS[-1]):
+        for layout in LAYOUTS if b"<figure" in page else (layout for layout in LAYOUTS if "figure" not in layout):
             rules = f"{face_rules(True)}@media print {{ {layout} }}"
             documents.append(html.render(stylesheets=[BytesIO(rules.encode())], pdf_tags=True))
             if _emptiest(documents[-1]) >= WELL_FILLED or len(documents[0].pages) > FEW_PAGES:

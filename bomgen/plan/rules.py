@@ -95,7 +95,7 @@ def training_run(plan: Plan, _: Source) -> Iterator[Problem]:
         size *= measurement.context.value
         if gpus % size:
             whole = max(1, gpus // size) * size
-            text = f"{gpus} GPUs are not a whole number of replicas of {size} GPUs; {whole} are"
+            text = f"{gpus} GPUs are not a multiple of {size}, the size of a replica; use {whole}"
             yield _at(plan, measurement.gpus, text, "whole-replicas", f"workload.training.measured.{number}.gpus")
 
 

@@ -85,10 +85,12 @@ def test_every_assumption_is_there() -> None:
 
 
 def test_every_rule_of_the_transcripts_is_there() -> None:
-    """Each with the messages that the tests know of it."""
-    page = pages_written()["reference/errors.md"]
-    assert [rule for rule in errors.rules() if f"## {rule} {{#{rule}}}" not in page] == []
+    """Each with the messages that the tests know of it, and in Chinese with what it means."""
+    for page in ("reference/errors.md", "zh/errors.md"):
+        text = pages_written()[page]
+        assert [rule for rule in errors.rules() if f"## {rule} {{#{rule}}}" not in text] == []
     assert len(errors.rules()) > 80
+    assert [*errors.meanings()] == [*errors.rules()]
 
 
 def test_every_command_and_option_is_there() -> None:

@@ -387,7 +387,7 @@ def test_delivery_is_said_once() -> None:
     text = quoted("llama65b-quote")
     assert "Delivery within 16 weeks of the order." in text
     assert "confirmed with the order" not in text
-    assert "Delivery times are confirmed with the order." in quoted("meta-24k")
+    assert "Delivery times and payment terms are confirmed with the order." in quoted("meta-24k")
 
 
 def test_alternatives_say_what_they_save() -> None:
