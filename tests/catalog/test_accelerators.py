@@ -22,7 +22,16 @@ Built = Callable[[dict[str, Any]], dict[str, Any]]
 PRECISIONS = ("bf16", "fp16", "fp32")
 ACCELERATORS = [gpu(record) for record in Catalog().all("gpu")]
 SIZED = [part for part in ACCELERATORS if not part.dense.keys().isdisjoint(PRECISIONS)]
-NAMED_ONLY = {"cambricon-mlu590", "enflame-s60", "hygon-bw1000", "hygon-k100-ai", "metax-c550", "mi430x", "mi440x"}
+NAMED_ONLY = {
+    "cambricon-mlu590",
+    "enflame-s60",
+    "hygon-bw1000",
+    "hygon-k100-ai",
+    "kunlun-p800",
+    "metax-c550",
+    "mi430x",
+    "mi440x",
+}
 """Accelerators whose makers publish no peak; a plan or a part file gives it."""
 NARROW_ONLY = {"gb300-station", "mtt-s5000", "rubin-cpx", "tpu-8i", "tpu-8t"}
 """Accelerators with a published peak in FP8 or FP4 alone."""
