@@ -232,9 +232,8 @@ def screenshots() -> Iterator[Screenshot]:
         quote = _quote(str(folder / OWN_PLAN))
         lines = _run(folder, "explain", OWN_PLAN, NUMBER, "--depth", "1", "-q").splitlines()
         steps = [line for line in lines if line[0] not in "│ "][:STEPS]
-        findings = _run(folder, "xray", "bill.csv", "-o", "findings.html") or (folder / "findings.html").read_text(
-            "utf-8"
-        )
+        _run(folder, "xray", "bill.csv", "-q", "-o", "findings.html")
+        findings = (folder / "findings.html").read_text("utf-8")
         workspace, request = Workspace(folder), {"path": OWN_PLAN, "text": PLAN}
         answers = [CALLS["build"](workspace, {**request, "tabs": ["quote"]}), CALLS["form"](workspace, request)]
     page = PAGE.format(
@@ -344,6 +343,7 @@ def _screenshot(address: str, folder: Path, width: int, height: int, *options: s
     picture = folder / "picture.png"
     command = ["chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     command += ["--hide-scrollbars", "--force-device-scale-factor=2", f"--window-size={width},{height}"]
+    command += ["--run-all-compositor-stages-before-draw"]
     try:
         done = subprocess.run(
             [*command, *options, f"--screenshot={picture}", address], capture_output=True, check=False, cwd=folder
