@@ -51,6 +51,7 @@ _TOKEN = re.compile(r"[^\s,;()\[\]\"'“”（），；、:：]+")
 _LISTED = re.compile(r"^(.*?)(\w(?:/\w)+)(-.*)$")
 _ENDING = re.compile(r"[-/#+=.]")
 """What an ending of a part number starts with."""
+_MODEL = re.compile(r"[a-z]\d|\d[a-z]", re.IGNORECASE)
 _SPACED = re.compile(r"\s*-\s*")
 """A hyphen with spaces beside it, as in Supermicro's `AS -8126GS-TNMR`."""
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
@@ -201,13 +202,13 @@ class PartIndex:
         words = dict.fromkeys((whole, *_tokens(whole)))
         numbers = [word for word in words if word == whole or _is_number(word)]
         starts = {start: rest for word in numbers for start, rest in _beginnings(word) if _is_number(start)}
-        # An ending with a digit tells models of a family apart, except one that adds something to the part with `+`.
-        plain = [start for start, rest in starts.items() if rest[0] == "+" or not any(sign.isdigit() for sign in rest)]
+        # Letters with digits tell models of a family apart, such as `-H1`, except behind a `+`, which adds to the part.
+        plain = [start for start, rest in starts.items() if rest[0] == "+" or not _MODEL.search(rest)]
         contradicting = dict[tuple[str, str], None]()
         for looked, words_of_kind in (
             (self._exactly, numbers),
             (self._all_of, numbers),
-            (self._exactly, starts),
+            (self._exactly, plain),
             (self._of_attributes, [whole]),
             (self._all_of, plain),
             (self._within, numbers),
