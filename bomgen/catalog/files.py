@@ -410,9 +410,13 @@ class Catalog:
         """Return whether the file of a part may have this name without its suffix."""
         return bool(_ID.fullmatch(name))
 
-    def ids(self, kind: str) -> list[str]:
-        """Return the ids of a kind, in alphabetical order."""
-        return sorted({id for directory in self._places(kind) for id in self._list(directory)})
+    def ids(self, kind: str, *words: str) -> list[str]:
+        """Return the ids of a kind, in alphabetical order; of built-in parts those in whose files all words stand."""
+        listed = (
+            _built_in_with(place, words) if words and place.parent not in self.folders else self._list(place)
+            for place in self._places(kind)
+        )
+        return sorted({id for ids in listed for id in ids})
 
     def all(self, kind: str) -> Iterator[Record]:
         """Return every record of a kind, by id."""
@@ -639,14 +643,19 @@ _list_built_in = cache(_list_part_files)
 
 
 @cache
-def _built_in_where(kind: str, directory: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
-    """Return the ids of the built-in records with these values at keys; a text search excludes most files first."""
-    paths = _list_built_in(directory)
-    written = {id: text(path) for id, path in paths.items()}
+def _built_in_with(directory: Path, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids of the built-in records in whose files, or in those that they extend, all words stand."""
+    written = {id: text(path) for id, path in _list_built_in(directory).items()}
     bases = {id: _EXTENDED.search(of_part) for id, of_part in written.items()}
     whole = {id: of_part + (written[base[1]] if (base := bases[id]) else "") for id, of_part in written.items()}
-    likely = (id for id, stated in whole.items() if all(str(held) in stated for _, held in wanted))
-    records = {id: _built_in(kind, id, paths[id]) for id in likely}
+    return tuple(id for id, stated in whole.items() if all(word in stated for word in words))
+
+
+@cache
+def _built_in_where(kind: str, directory: Path, wanted: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
+    """Return the ids of the built-in records with these values at keys; a text search excludes most files first."""
+    likely = _built_in_with(directory, tuple(str(held) for _, held in wanted))
+    records = {id: _built_in(kind, id, _list_built_in(directory)[id]) for id in likely}
     return tuple(id for id, record in records.items() if all(record.value(key) == held for key, held in wanted))
 
 

@@ -601,7 +601,7 @@ def _other_switches(asked: ReasonInputs, built: BuiltFabric, tier: Tier) -> Iter
 
 def _switches_alike(asked: ReasonInputs, switch: Switch) -> Iterator[Switch]:
     rate = max(group.port_gbps.value for group in switch.groups)
-    for id in asked.report.catalog.ids("switch"):
+    for id in asked.report.catalog.ids("switch", switch.protocol or "", str(rate)):
         if id == switch.identity.id:
             continue
         try:
