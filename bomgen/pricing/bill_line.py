@@ -426,8 +426,6 @@ def _take_from(pool: Pool, key: tuple[str, ...], wanted: Figure) -> Figure:
 
 NIC = "nic"
 """The category of NICs, which exist with the links of their servers."""
-sum_of_ports = sum_of("sum_of_ports", "ports", "ports", "more_ports")
-"""Ports of a switch in both directions."""
 ports_in_use = product("ports_in_use", "links", "pieces", "ports_per_piece")
 """Links of machines that exist."""
 fewer_links = minimum("fewer_links", "links", "links", "other_links")
@@ -447,9 +445,9 @@ def links_for_ports(links: int, endpoints: int, ports: int) -> int:
 
 
 @formula("links")
-def free_ports(pieces: int, down: int, up: int, uplinks: int) -> int:
+def free_ports(ports: int, uplinks: int) -> int:
     """Ports of existing switches beside their uplinks that exist."""
-    return pieces * (down + up) - uplinks
+    return ports - uplinks
 
 
 @formula("pieces")
@@ -515,11 +513,9 @@ def _links(
             continue
         below: Figure | None
         if lower == SERVER:
-            below, above = ports, ports_in_use(switches, tier.down)
-            if tier.up and upper in uplinks:
-                above = free_ports(switches, tier.down, tier.up, uplinks[upper])
-            elif tier.up:
-                above = ports_in_use(switches, sum_of_ports(tier.down, tier.up))
+            below, above = ports, ports_in_use(switches, tier.radix)
+            if upper in uplinks:
+                above = free_ports(above, uplinks[upper])
         else:
             leaves, of_tier = counted.get(f"{built.plan.name}.switch.{lower}"), built.fabric.tier(lower)
             below = links_of_tier(links.cabled, boxes_of(of_tier), leaves) if leaves and of_tier else None

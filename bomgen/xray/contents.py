@@ -31,6 +31,8 @@ from bomgen.xray.laws import SEVERITIES, SPARED, Finding, name_place
 from bomgen.xray.lines import SERVER_LEAF, CountedNetwork, PlacedPart, build_design, list_slots
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
+RAIL_ONLY = "rail-only"
+"""The topology whose switches nothing connects by design."""
 MOST_SHOWN = 10
 """Doubts, and unknowns, that are shown unless all are asked for."""
 NOTED = ("without-racks", "without-pdus", "without-spares", "choose", "choose-pieces", "required")
@@ -190,7 +192,8 @@ def _describe(design: DesignFound, language: Language) -> str:
     tiers = ((language.value(tier, "word"), count) for tier, count in design.tiers)
     switches = " + ".join(word("xray-tier", count=count, tier=tier) for tier, count in tiers)
     # Planes of one switch each are no planes to a reader, but switches that nothing connects.
-    separate = design.planes > 1 and design.planes == sum(count for _, count in design.tiers)
+    alone = design.planes > 1 and design.planes == sum(count for _, count in design.tiers)
+    separate = alone and design.topology != RAIL_ONLY
     topology = word("xray-separate") if separate else language.value(design.topology, "word")
     said = [topology, language.beside(switches, design.switch)]
     if design.ratio:

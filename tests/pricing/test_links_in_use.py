@@ -100,3 +100,17 @@ def test_growth_keeps_the_links_between_switches_that_were_there() -> None:
     pieces = {line["id"].removeprefix("compute."): line["quantity"] for line in lines if line["fabric"]}
     assert (pieces["switch.leaf"], pieces["switch.spine"]) == (4, 2)
     assert (pieces["cable.leaf-spine"], pieces["transceiver.leaf-spine.spine"]) == (256, 128)
+
+
+@pytest.mark.parametrize(
+    ("server", "servers", "in_use", "fabric"),
+    [
+        ("dell-xe9680-h200", 40, "dell-xe9680-h200: 32, sn5600: 6", "{topology: rail-optimized, switch: sn5600}"),
+        ("dgx-h100", 24, "dgx-h100: 16, qm9700: 6", "default"),
+    ],
+)
+def test_servers_that_exist_keep_their_links(server: str, servers: int, in_use: str, fabric: str) -> None:
+    """However thinly the leaves of the larger network are filled: eight new servers bring 64 links."""
+    plan = f"bomgen: 1\nname: x\ncluster: {{server: {server}, servers: {servers}}}\n"
+    lines = build(f"{plan}fabrics: {{compute: {fabric}}}\nexisting: {{{in_use}}}\n").data["lines"]
+    assert sum(line["quantity"] for line in lines if line["id"].startswith("compute.cable.server-leaf")) == 8 * 8
