@@ -19,6 +19,7 @@ from bomgen.core.messages import ENGLISH, message
 from bomgen.core.provenance import Assumed, Figure, Mark, json_value
 from bomgen.core.yaml_edit import write_scalar
 from bomgen.core.yaml_source import encoded
+from bomgen.fabric.types import topology
 from bomgen.reading.bills import SentBill, SentLine, read_bill, require_whole
 from bomgen.reading.columns import NOTHING, RequestedColumns
 from bomgen.reading.part_numbers import Named, PartIndex
@@ -31,8 +32,6 @@ from bomgen.xray.laws import SEVERITIES, SPARED, Finding, name_place
 from bomgen.xray.lines import SERVER_LEAF, CountedNetwork, PlacedPart, build_design, list_slots
 
 WIDE, MIDDLE, NARROW = 80, 30, 10
-RAIL_ONLY = "rail-only"
-"""The topology whose switches nothing connects by design."""
 MOST_SHOWN = 10
 """Doubts, and unknowns, that are shown unless all are asked for."""
 NOTED = ("without-racks", "without-pdus", "without-spares", "choose", "choose-pieces", "required")
@@ -193,9 +192,9 @@ def _describe(design: DesignFound, language: Language) -> str:
     switches = " + ".join(word("xray-tier", count=count, tier=tier) for tier, count in tiers)
     # Planes of one switch each are no planes to a reader, but switches that nothing connects.
     alone = design.planes > 1 and design.planes == sum(count for _, count in design.tiers)
-    separate = alone and design.topology != RAIL_ONLY
-    topology = word("xray-separate") if separate else language.value(design.topology, "word")
-    said = [topology, language.beside(switches, design.switch)]
+    separate = alone and not topology(design.topology).isolated_rails
+    kind = word("xray-separate") if separate else language.value(design.topology, "word")
+    said = [kind, language.beside(switches, design.switch)]
     if design.ratio:
         said.append(word("xray-ratio", ratio=design.ratio))
     elif len(design.tiers) > 1:
