@@ -429,8 +429,8 @@ def _describe(writer: Writer, line: Line) -> str:
     if charge is None:
         kind = f"quote-named-{part.kind}" if part else ""
         server = writer.report.plan.cluster.server
-        rack_scale = server is not None and server.trays is not None and server.identity == part
-        says = rack_scale or kind not in writer.language.words or _says(writer.word(kind, name="").strip(), name)
+        is_rack = server is not None and server.rack_scale and server.identity == part
+        says = is_rack or kind not in writer.language.words or _says(writer.word(kind, name="").strip(), name)
         return name[:1].upper() + name[1:] if says else writer.word(kind, name=name)
     units = [charge.per] if charge.per != ORDER else []
     units += [YEAR] if charge.years else ["month"] if charge.months else []
